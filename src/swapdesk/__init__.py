@@ -1,7 +1,7 @@
 """swapdesk: a swap desk in a terminal, with the Partner Swap API v2 and a sandbox inside.
 
-This module, and every module it imports, may use only syntax and names that old Python versions
-know. So an old Python prints why swapdesk does not run on it, before any other part is loaded.
+This module, and every module that it imports, may use only syntax and names that old Python
+versions know. An old Python then prints why swapdesk does not run on it, instead of a syntax error.
 """
 
 import sys
@@ -15,11 +15,12 @@ money follow such links. A release that has a site sets the address here; the pr
 its ``llms.txt`` read this value."""
 
 BAD_INPUT = 2
-"""The exit code for input or an environment that is refused before a command starts."""
+"""The exit code if the input or the environment is refused before a command starts."""
 
 
 def _refusal() -> str:
-    """Returns why swapdesk cannot run on this Python or system; empty if it can."""
+    """Returns a sentence that says why swapdesk cannot run on this Python or system; empty if it
+    can run."""
     if sys.version_info < (3, 11):  # noqa: UP036  only pip compares it before
         found = ".".join(str(part) for part in sys.version_info[:3])
         return f"swapdesk needs Python 3.11 or newer, and this is {found} ({sys.executable})."

@@ -1,5 +1,5 @@
-"""The states of operations that create an order or move money, shared by the journal and the
-wallet."""
+"""The states of an operation, which is anything that creates an order or moves money. The journal
+and the wallet share them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """The state of an operation."""
+    """The state of an operation, which creates an order or moves money."""
 
     PREPARED = "prepared"
     """The operation is recorded, and nothing was sent."""
@@ -21,6 +21,7 @@ class State(StrEnum):
 
 
 OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
-"""The states of operations whose outcome is not known yet."""
+"""The states of an operation that is neither done nor refused."""
 LEFT = (State.SENT, State.UNKNOWN)
-"""The states of operations that were sent or may have been sent."""
+"""The states of an operation that was sent, or may have been sent, and is neither done nor
+refused."""

@@ -1,5 +1,6 @@
-"""Background tasks that keep running: a task that stops by a defect is reported and started again.
-Also helpers that run tasks side by side and end them together."""
+"""Background tasks that keep running: if a defect stops a task, the defect is reported and the task
+is started again. The module also has helpers that run coroutines side by side and end them
+together."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-"""The longest pause in seconds before a stopped task is started again. The pause doubles after each
-defect. If the task then runs for at least this long, the next pause is ``FIRST_PAUSE`` again."""
+"""The longest pause, in seconds, before a task that a defect stopped is started again. The pause
+doubles after each defect. If the task then runs for at least this long, the next pause is
+``FIRST_PAUSE``."""
 TOLD_AGAIN = 600.0
-"""If the same task fails with the same defect again within this many seconds, ``on_defect`` is not
-called again."""
+"""The time in seconds for which ``on_defect`` is called only once for the same defect of the same
+task."""
 
 
 class Defect(Struct, frozen=True):
@@ -38,8 +40,8 @@ class Defect(Struct, frozen=True):
 
 
 class Silence:
-    """Writes log lines about one peer that may stop answering: one line when the peer stops
-    answering, and one when the peer answers again. Failed requests in between are not logged."""
+    """Logs that a peer stops answering, with one line when its silence begins and one when it ends,
+    instead of one line for each failed request."""
 
     def __init__(self, logger: logging.Logger, whose: str) -> None:
         self._log = logger
@@ -58,8 +60,8 @@ class Silence:
 
 
 class SharedWork(Generic[T]):
-    """Work that runs at most once at a time. A call during a run gets the task of that run instead
-    of starting a second one. The run continues if its caller is cancelled."""
+    """Work that runs at most once at a time: if a run is in progress, ``begin`` returns its task
+    instead of starting another. The run continues if the caller that began it is cancelled."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -76,8 +78,8 @@ class SharedWork(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def over(self) -> None:
-        """Waits until the current run has ended, whether it succeeded, failed or was cancelled.
-        Returns at once if nothing runs."""
+        """Waits until the present run has ended, whether it succeeds, fails or is cancelled.
+        Returns at once if there is none."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -100,7 +102,8 @@ class BackgroundTasks:
         return asyncio.create_task(self.keep(task, work), name=task)
 
     async def keep(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``work`` until it returns or is cancelled; after a defect, runs it again."""
+        """Runs ``work`` until it returns or is cancelled. After a defect, the defect is reported
+        and ``work`` is run again. ``task`` is its name in the report."""
         pause = FIRST_PAUSE
         while True:
             began = self._clock.monotonic()
@@ -112,7 +115,7 @@ class BackgroundTasks:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def once(self, task: str, work: Awaitable[None]) -> None:
-        """Runs ``work`` once. If it fails by a defect, the defect is reported and not raised."""
+        """Runs ``work`` once. An error that it raises is reported as a defect and not raised."""
         await self._ended(task, work, again=False)
 
     async def _ended(self, task: str, work: Awaitable[None], *, again: bool) -> bool:
@@ -131,8 +134,8 @@ class BackgroundTasks:
         return False
 
     def tell(self, defect: Defect) -> None:
-        """Logs a defect, and calls ``on_defect`` unless the same defect was reported within
-        ``TOLD_AGAIN`` seconds."""
+        """Logs a defect, and passes it to ``on_defect`` unless the same defect of the same task was
+        passed on within the last ``TOLD_AGAIN`` seconds."""
         log.error("%s", defect, exc_info=defect.error)
         now = self._clock.monotonic()
         key = (defect.task, repr(defect.error)[:200])
@@ -145,8 +148,8 @@ class BackgroundTasks:
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Runs all coroutines until they have ended or one of them raises, then cancels the others and
-    raises that error. A TaskGroup is not used because on Python 3.11 it loses a cancellation that
+    """Runs all coroutines until they have ended. If one raises an error, cancels the others and
+    raises this error. A TaskGroup is not used because on Python 3.11 it loses a cancellation that
     coincides with a failing child."""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:

@@ -1,7 +1,7 @@
 """The certificates by which the servers of the API, of a sandbox and of the nodes are trusted.
 
-These are the system's certificates. If a file is set, its certificates are used instead, for all
-servers of this process. Such a file may hold a company's own certificates, which are needed behind
+By default, these are the system's certificates. If a file is set, its certificates are used
+instead, for all servers. Such a file may hold a company's own certificates, which are needed behind
 a proxy that decrypts connections.
 """
 
@@ -21,8 +21,8 @@ _chosen: str | None = None
 
 
 def trust(file: str) -> None:
-    """Sets the file of certificates by which servers are trusted from now on. If ``file`` is empty,
-    the system's certificates are used. Before the first call, the environment variable
+    """Sets the file whose certificates are trusted from now on in this process. An empty ``file``
+    stands for the system's certificates. Before the first call, the environment variable
     ``SSL_CERT_FILE`` names the file."""
     global _chosen
     _chosen = file
@@ -35,10 +35,11 @@ def authorities() -> str:
 
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
-    """Returns how a client checks the certificates of servers under ``url``: with a context, or
-    with the system's certificates if the value is True. Plain HTTP needs no certificates, so its
-    context has none; loading the system's certificates takes 30 ms and 2 MiB. Raises OSError naming
-    the file if the file holds no certificate."""
+    """Returns the value for an HTTP client's option ``verify``, for servers under ``url``: True for
+    the system's certificates, or a context with the certificates of the file that was set. The
+    context for plain HTTP is empty, because loading the system's certificates takes 30 ms and 2
+    MiB. Raises OSError, with the file's name, if the file contains no certificate or cannot be
+    read."""
     import ssl
 
     if url.scheme != "https":

@@ -1,8 +1,8 @@
-"""The only place that reads the time. All other code gets a Clock as an argument.
+"""The only module that reads the time. All other code gets a Clock as an argument.
 
 Sandbox time is the machine's time plus an offset that only grows. The validity of quotes, deadlines
-and the 48 hours for which the service remembers orders are measured in sandbox time. Durations
-inside one process use ``monotonic``, which also counts the time for which the machine slept.
+and the 48 hours for which the service lists orders are measured in sandbox time. Durations inside
+one process use ``monotonic``, which also counts the time for which the machine slept.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Annotated, Protocol
 from msgspec import Meta
 
 IsoTime = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""A time as :func:`iso` writes it."""
+"""A time as text, in the form that :func:`iso` returns."""
 
 
 def iso(moment: datetime) -> IsoTime:
-    """Returns the moment in ISO 8601 with a ``Z``, as data and exports contain it."""
+    """Returns a time as text for data and exports: ISO 8601 in UTC, with a ``Z`` at the end."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 class Clock(Protocol):
-    """A source of time that is passed as an argument: ``now`` is an aware time in UTC,
-    ``monotonic`` counts seconds within this process."""
+    """A source of time, passed as an argument. ``now`` returns the time with the zone UTC;
+    ``monotonic`` returns seconds that only grow, comparable within this process."""
 
     def now(self) -> datetime: ...
 
@@ -41,17 +41,17 @@ _LOOK_SECONDS = 1.0
 
 
 async def until(clock: Clock, moment: datetime) -> None:
-    """Waits until ``clock`` shows ``moment``. The clock may jump meanwhile: a sandbox's clock when
-    it is moved, any machine's clock after sleep. A jump is noticed within one second of
-    ``clock.sleep``."""
+    """Waits until ``clock`` shows ``moment``. The clock may jump meanwhile: a sandbox's clock can
+    be moved forward, and any machine's clock jumps after sleep. The clock is therefore read at
+    least once a second."""
     while (left := (moment - clock.now()).total_seconds()) > 0:
         await clock.sleep(min(left, _LOOK_SECONDS))
 
 
 def through_suspend() -> Callable[[], float]:
-    """Returns a monotonic clock that keeps counting while the machine sleeps, if the system has
-    one. Quotes and deadlines expire while a laptop is closed, but ``time.monotonic`` does not count
-    that time on Linux and macOS."""
+    """Returns a function that returns monotonic seconds and, if the system allows it, also counts
+    the time for which the machine sleeps. Quotes and deadlines expire while a laptop is closed, but
+    ``time.monotonic`` does not count that time on Linux and macOS."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":
@@ -61,10 +61,9 @@ def through_suspend() -> Callable[[], float]:
 
 
 class SystemClock:
-    """The machine's time plus an offset in seconds; the offset is 0 for a live profile.
-    ``monotonic`` also counts the time for which the machine was suspended. A repeatable run of the
-    sandbox passes its own functions ``monotonic`` and ``wall``, which replace the machine's
-    clocks."""
+    """The machine's time plus ``offset`` in seconds, which is 0 for a live profile. ``monotonic``
+    also counts the time for which the machine was suspended. A repeatable run of the sandbox passes
+    functions ``monotonic`` and ``wall`` that replace the machine's clocks."""
 
     def __init__(
         self,
@@ -82,8 +81,8 @@ class SystemClock:
         return self._offset.total_seconds()
 
     def advance_to(self, offset: float) -> None:
-        """Raises the offset to ``offset``; a smaller value is ignored, so that time never runs
-        backward."""
+        """Sets the offset in seconds. A value below the present offset is ignored, so that time
+        never runs backward."""
         wanted = timedelta(seconds=offset)
         if wanted > self._offset:
             self._offset = wanted
@@ -99,7 +98,8 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that changes only when it is moved, for tests, replays and demonstrations."""
+    """A clock that changes only when :meth:`advance` moves it, for tests, replays and
+    demonstrations."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self._now = start or datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -113,7 +113,8 @@ class ManualClock:
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Moves time forward and wakes every sleeper whose time has come."""
+        """Moves the clock forward and wakes every ``sleep`` whose time has come. Raises ValueError
+        if ``seconds`` is negative."""
         if seconds < 0:
             raise ValueError("time never runs backward")
         self._now += timedelta(seconds=seconds)
@@ -125,7 +126,8 @@ class ManualClock:
                 sleeper.set_result(None)
 
     def advance_to_next(self) -> None:
-        """Moves to the time at which the first sleeper wakes, if anything sleeps."""
+        """Moves the clock forward to the time at which the next ``sleep`` ends. Does nothing if
+        nobody sleeps."""
         waking = [at for at, sleeper in self._sleepers if not sleeper.done()]
         if waking:
             self.advance(max(min(waking) - self._monotonic, 0.0))

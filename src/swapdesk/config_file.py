@@ -1,4 +1,5 @@
-"""Reads and changes ``config.toml``: which keys exist, and on which lines wrong ones are."""
+"""Reads and changes ``config.toml``. Checks which keys exist and reports wrong ones with their
+line."""
 
 from __future__ import annotations
 
@@ -63,14 +64,14 @@ _SAID = {
 
 
 class ConfigFile(TomlDocument):
-    """The content of ``config.toml``: the accepted values by table, and the refused ones in
-    ``problems``."""
+    """The content of ``config.toml``. ``top``, ``profiles`` and ``keys`` have the accepted values
+    of its tables; ``problems`` has the refused ones."""
 
     top: dict[str, Any] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
-    """Keys by command; several keys of a command are joined by commas. The desk checks the
-    commands' names later."""
+    """The keys of the keyboard for each command, as one text separated by commas. The names of the
+    commands are checked later, by the desk."""
 
     def check(
         self, table: Mapping[str, Any], kinds: Mapping[str, str], where: tuple[str, ...]
@@ -90,7 +91,8 @@ class ConfigFile(TomlDocument):
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Reads the table ``[keys]``, which maps a command to a text or a list of texts."""
+        """Reads the table ``[keys]`` into ``keys``. It maps each command to a key or a list of
+        keys; any other value is added to ``problems``."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
@@ -103,8 +105,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Reads the file. A missing file gives no values. A broken file, or one that other users may
-    write, gives no values and one problem."""
+    """Reads the configuration file. A missing file has no values and no problem. A file that is
+    broken, or that other users may write, has no values and one problem."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
@@ -125,15 +127,15 @@ def read_config(file: Path) -> ConfigFile:
 
 
 def keep_theme(file: Path, theme: str, profile: str) -> None:
-    """Writes the chosen theme into ``file``: into the profile's table if that table names a theme,
-    else at the top, for all profiles. Raises OSError like ``keep_choice``."""
+    """Writes the chosen theme into ``file``: into the table of ``profile`` if that table contains a
+    theme, otherwise at the top, for all profiles. Raises OSError like :func:`keep_choice`."""
     keep_choice(file, "theme", theme, profile)
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
-    """Writes a text under ``key``: into the table of ``profile`` if that table has the key, else at
-    the top. No other byte of the file changes. Raises OSError with a sentence if that is not
-    possible."""
+    """Writes ``key = value`` into ``file``: into the table of ``profile`` if that table contains
+    the key, otherwise at the top. Every other byte of the file stays the same. Raises OSError, with
+    a sentence, if this is not possible."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

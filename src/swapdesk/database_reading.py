@@ -1,7 +1,8 @@
-"""Reads a SQLite file without changing anything on disk, even if another process writes to it.
+"""Reads a SQLite file without changing anything on disk, even while another process writes to the
+file.
 
-An ordinary connection creates or changes the files beside a database (``-wal``, ``-shm``), even if
-it only reads.
+An ordinary connection would create or change the files beside the database (``-wal``, ``-shm``),
+even if it only reads.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ from pathlib import Path
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Opens the database at ``path``, including its write-ahead log, for reading only.
-
-    Raises sqlite3.Error, and OSError if there is no file.
-    """
+    """Yields a connection that reads the database at ``path``, including commits that are only in
+    its write-ahead log. Raises sqlite3.Error, and OSError if there is no file."""
     path.stat()
     log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if index.exists():

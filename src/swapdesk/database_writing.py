@@ -1,5 +1,5 @@
-"""Writes to a SQLite file with durable commits, because nothing is sent or signed before its record
-is on disk."""
+"""Writes to a SQLite file so that commits survive a loss of power. Nothing is sent or signed before
+its record is on disk."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 
 def durable(connection: sqlite3.Connection) -> None:
-    """Makes every later commit of this connection durable once the commit returns. On macOS an
-    ordinary flush leaves data in the drive's cache, which is lost without power; SQLite's fullfsync
-    settings use F_FULLFSYNC instead. They have no effect on other systems."""
+    """Sets the connection so that a commit is on disk when it returns. On macOS an ordinary flush
+    leaves data in the drive's cache, which is lost without power; SQLite's fullfsync settings use
+    F_FULLFSYNC instead. They have no effect on other systems."""
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
@@ -19,8 +19,8 @@ def durable(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commits everything done inside the ``with`` block, or nothing. Takes the write lock before
-    anything is read."""
+    """Begins a transaction, yields the connection, and commits at the end of the ``with`` block;
+    after an error, nothing is committed. The write lock is taken at the beginning."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         yield connection

@@ -1,8 +1,8 @@
-"""Finds the documents about a name: pages of the site, and the same pages as files beside the
-program.
+"""Finds the documentation about a name: pages of the site, and the same pages as files on this
+machine.
 
-Codes, commands and pages are looked up in these files. Nobody has to keep a second list of them,
-because the anchors and headings in the files are generated from the program's own tables.
+Codes, commands and pages are looked up in the anchors and headings of these files. Those are
+generated from the program's own tables, so no second list of them has to be maintained.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ SCREENS = {
     "Raw order": f"{KEYS}#raw-order",
     "Raw fields": f"{KEYS}#raw-payload",
 }
-"""The guide section about each screen, by the name in the screen's frame. Other screens have a
-section in the list of keys."""
+"""The guide section about each screen, by the name in the screen's frame. A screen that is missing
+here has only a section in the list of keys."""
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A place in the documents that describes the subject named ``about``. ``page`` is a file name,
-    with an anchor if the place is a section. ``address`` is the page's URL on the site, or None
-    without a site; ``file`` is its path on this machine, or None if the file is missing."""
+    """A page, or a section of a page, that describes the subject ``about``. ``page`` is a file
+    name, with an anchor for a section. ``address`` is its URL on the site, or None without a site;
+    ``file`` is its path on this machine, or None if the file is missing."""
 
     about: str
     page: str
@@ -67,18 +67,20 @@ def place(about: str, page: str) -> WrittenPlace:
 
 
 def places_of(name: str) -> list[WrittenPlace]:
-    """Returns every place about the code, exit code, command or screen of this name."""
+    """Returns every page or section about ``name``, which may be a code, an exit code, a command or
+    a screen; empty if there is none."""
     words = " ".join(name.split()).removeprefix("swapdesk ").casefold()
     return [place(about, page) for about, page in _named(words)]
 
 
 def all_places() -> list[WrittenPlace]:
-    """Returns a place for every page, with the page's title as ``about``."""
+    """Returns every page of the documentation, with the page's title as ``about``."""
     return [place(title, page) for page, title in _titles().items()]
 
 
 def subjects() -> Iterator[str]:
-    """Yields every name that the documents have a section for, except numbers."""
+    """Yields every name that has a section in the documentation: screens, commands and codes, but
+    not exit codes."""
     yield from SCREENS
     yield from _headings(COMMANDS, "## swapdesk ")
     yield from (code.upper() for code in _codes())
@@ -101,22 +103,23 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
 
 
 def screens() -> dict[str, str]:
-    """Returns the place about each screen by the screen's name: a guide section if there is one,
-    else the section on its keys."""
+    """Returns for each screen the section about it: of a guide if one is known, otherwise the
+    section on the screen's keys."""
     listed = _headings(KEYS, "## ")
     return {name: f"{KEYS}#{name.casefold().replace(' ', '-')}" for name in listed} | SCREENS
 
 
 def _codes() -> list[str]:
-    """Returns the names of error codes, rules and findings, each once."""
+    """Returns the names of error codes, rules and findings that have a section in the page of
+    errors, each once."""
     names = (re.sub(r"^(?:rule|finding)-", "", anchor) for anchor in sorted(_anchors(ERRORS)))
     return list(dict.fromkeys(names))
 
 
 @cache
 def _folder() -> Path | None:
-    """Returns the folder of the documents: in the package, else in the source checkout; None if
-    neither has them."""
+    """Returns the folder of the documentation: in the package, or in the source checkout; None if
+    there is none."""
     package = Path(__file__).resolve().parent
     folders = (package / "docs", package.parents[1] / "docs")
     return next((folder for folder in folders if (folder / ERRORS).is_file()), None)
@@ -135,8 +138,8 @@ def _text(page: str) -> str:
 
 @cache
 def _anchors(page: str) -> frozenset[str]:
-    """Returns the anchors of a page: its third-level headings (single words here) and its named
-    places."""
+    """Returns the anchors of a page, which are its headings of the third level and its explicit
+    anchors."""
     named = re.findall(r'<a id="([^"]+)"></a>', _text(page))
     return frozenset([*named, *(heading.casefold() for heading in _headings(page, "### "))])
 
@@ -147,7 +150,7 @@ def _headings(page: str, mark: str) -> list[str]:
 
 
 def _titles() -> dict[str, str]:
-    """Returns the title of each existing page by the page's path."""
+    """Returns the title of each page of the documentation by the page's path."""
     folder = _folder()
     if folder is None:
         return {}

@@ -1,9 +1,10 @@
-"""Finds out how swapdesk was installed, and returns the command that adds missing parts in the same
-way.
+"""Finds out how swapdesk was installed, and returns the shell commands that add missing parts in
+the same way.
 
-``uv tool`` and pipx keep an environment without pip; packages added to it by other means are lost
-at the next upgrade. What was installed from a directory, a file or a repository is installed from
-there again, because a package index may have nothing or another package under this name.
+``uv tool`` and pipx create an environment without pip; packages that other tools add to it are lost
+at the next upgrade. If swapdesk was installed from a directory, a file or a repository, its parts
+are installed from there, too, because a package index may have no package or a different package
+under this name.
 """
 
 from __future__ import annotations
@@ -30,24 +31,26 @@ PACKAGES = {
     "postgres": ("asyncpg",),
     "service": ("prometheus_client",),
 }
-"""For each extra (an optional part of the installation): modules that it cannot work without. The
-extra is installed if these modules are."""
+"""For each extra (an optional part of the installation), the modules that it needs. The extra
+counts as installed if all of them can be imported."""
 
 
 def missing(extra: str) -> tuple[str, ...]:
-    """Returns the packages of an extra that are not installed."""
+    """Returns those of the modules that an extra needs that are not installed; empty if the extra
+    is installed."""
     return tuple(name for name in PACKAGES[extra] if find_spec(name) is None)
 
 
 def extra_of(module: str) -> str:
-    """Returns the extra that a module belongs to; empty if no extra has the module."""
+    """Returns the extra that installs a module; empty if no extra does."""
     top = module.partition(".")[0]
     return next((extra for extra, names in PACKAGES.items() if top in names), "")
 
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
-    """Returns the command that adds an extra in the way this swapdesk was installed. ``prefix``
-    names another environment than the running one."""
+    """Returns the shell command that installs swapdesk with an extra, in the way in which it was
+    installed before. ``prefix`` is the Python environment to install into, by default the running
+    one."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -74,7 +77,8 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
 
 
 def put_on_path(prefix: Path) -> str:
-    """Returns the command that makes the program of an environment available to the shell."""
+    """Returns the shell command that lets the shell find the program ``swapdesk`` of the Python
+    environment ``prefix``."""
     if (prefix / _RECEIPT).is_file():
         return "uv tool update-shell"
     if (prefix / _PIPX).is_file():
@@ -83,7 +87,9 @@ def put_on_path(prefix: Path) -> str:
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
-    """Returns the extras and the other packages given to ``uv tool``, and the Python version."""
+    """Reads ``uv tool``'s receipt of an earlier installation. Returns three values: the extras, the
+    additional packages, and the Python version that were requested; empty ones if the receipt is
+    unreadable."""
     extras: set[str] = set()
     beside: list[str] = []
     try:
@@ -99,8 +105,8 @@ def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """Returns the distribution that an installer wrote; a source directory also has metadata, but
-    no installer's name. None if there is no such distribution."""
+    """Returns the metadata of swapdesk in ``paths`` that an installer wrote; None if there is none.
+    A source directory has metadata, too, but these do not name an installer."""
     installed = distributions(name=NAME, path=[*paths])
     return next((distribution for distribution in installed if _installer(distribution)), None)
 
@@ -110,9 +116,9 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Returns two values: whether the installation is editable, and the address it was installed
-    from (PEP 610). The address is empty if swapdesk came from a package index, or if its path no
-    longer exists."""
+    """Returns two values: whether the installation is editable, and the path or URL from which
+    swapdesk was installed (PEP 610). The second is empty if swapdesk came from a package index, or
+    if the path no longer exists."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""
@@ -139,8 +145,8 @@ def _wanted(source: str, extra: str) -> str:
 
 
 def shell_word(text: str | Path) -> str:
-    """Returns the text as one word for bash and zsh that is safe to display. The shell runs no part
-    of the word, and control characters are escaped."""
+    """Returns the text as one word for bash and zsh. The shell executes no part of the word, and
+    control characters are escaped, so that the word can also be shown safely."""
     word = str(text)
     if word.isprintable():
         return shlex.quote(word)

@@ -1,9 +1,10 @@
-"""Reads palettes from files, checks their values, and reports errors with file and line.
+"""Reads palettes (the colours of a theme) from files, checks their values, and reports errors with
+file and line.
 
 Files are read from the package, then from ``themes/`` at the top of a source checkout, then from
-the user's configuration. If two files have the same name, the one read later is used. For a file
-with an error, a problem names the file, the line, the key and the most similar valid name; the
-palette of this file is not used. This module needs no screen.
+the user's configuration. If two palettes have the same name, the one read later is used. A file
+with an error is not used; its problem names the file, the line, the key and the most similar valid
+name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DEFAULT_THEME = "ink"
 LIGHT_THEME = "paper"
 PALETTE_LIMIT = 64 * 1024
 MOST_FILES = 100
-"""The number of user palettes that are read; further files are ignored."""
+"""The most files of user palettes that are read; the others are ignored."""
 
 COLOURS = (
     "primary",
@@ -62,7 +63,7 @@ _NAME = re.compile(r"[a-z0-9-]{1,32}")
 
 
 class Palette(Struct):
-    """The palette in one accepted file. Missing roles are filled in later."""
+    """The palette in one valid file. Colours that the file leaves out are filled in later."""
 
     name: str
     dark: bool = True
@@ -72,9 +73,9 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All palettes by name. ``own`` are those that come with the desk. ``all`` has these and the
-    user's; the user's palette is taken if both have the same name. ``problems`` lists what is wrong
-    in refused files."""
+    """All valid palettes by name. ``own`` are the palettes that come with the desk. ``all`` are
+    these and the user's; if both have a palette of the same name, it is the user's. ``problems``
+    are the errors in refused files."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]
@@ -85,7 +86,8 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def read_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> PaletteFiles:
-    """Reads all palettes. Raises FileNotFoundError if the desk's own are not installed."""
+    """Reads the desk's palettes and those in ``user_folder``, and the file ``theme_file`` if given.
+    Raises FileNotFoundError if the desk's own palettes are not installed."""
     problems: list[ConfigProblem] = []
     own = _read(_files(own_folders()), problems)
     if DEFAULT_THEME not in own or LIGHT_THEME not in own:
@@ -96,8 +98,8 @@ def read_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def stamp_of(user_folder: Path | None) -> Stamp:
-    """Returns names, sizes and modification times of the user's palettes; the value differs after a
-    change to one of them."""
+    """Returns a value that changes when a file of the user's palettes changes: the names, sizes and
+    modification times of these files."""
     stamp = []
     for path in _files([user_folder])[:MOST_FILES]:
         try:
@@ -109,16 +111,15 @@ def stamp_of(user_folder: Path | None) -> Stamp:
 
 
 def own_folders() -> list[Path]:
-    """Returns the folders of the desk's palettes: inside the package, or beside ``src`` in a
-    checkout."""
+    """Returns the folders in which the desk's palettes may be: inside the package, and beside
+    ``src`` in a source checkout."""
     package = Path(__file__).resolve().parent
     return [package / "themes", package.parents[1] / "themes"]
 
 
 def read_palette(path: Path) -> tuple[Palette | None, list[ConfigProblem]]:
     """Reads one palette file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette
-    and an empty list of problems. If a value cannot be used, returns None and all problems of the
-    file."""
+    and an empty list; if a value cannot be used, returns None and all problems of the file."""
     document = read_document(path, PALETTE_LIMIT)
     if document.problems:
         return None, document.problems

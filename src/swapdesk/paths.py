@@ -1,7 +1,7 @@
-"""Places of the desk's files on disk, and the file modes of directories and secrets.
+"""The paths of the desk's files, and functions that keep directories and secret files private.
 
-If ``SWAPDESK_HOME`` is set, its directory holds everything; otherwise configuration, data and logs
-are in the platform's own directories.
+If ``SWAPDESK_HOME`` is set, all files are in this directory. Otherwise configuration, data and logs
+are in the directories that the platform provides for them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafePlace(OSError):
-    """Raised for a file or directory that another user could read, replace or redirect."""
+    """Raised for a file or directory that another user could read or change."""
 
 
 class NoHome(OSError):
@@ -31,7 +31,7 @@ class NoHome(OSError):
 
 
 class ProfilePlaces(Struct, frozen=True):
-    """The files of one profile; no file is shared between profiles."""
+    """The paths of the files of one profile. Profiles share no file."""
 
     root: Path
 
@@ -57,7 +57,7 @@ class ProfilePlaces(Struct, frozen=True):
 
     @property
     def batch_files(self) -> Path:
-        """The file that lists the files last used for batches."""
+        """The path of the text file that lists the batch files used last."""
         return self.root / "batch_files.txt"
 
 
@@ -87,21 +87,21 @@ class Home(Struct, frozen=True):
 
     @property
     def sandbox_run_file(self) -> Path:
-        """The file (0600) with the ready line, which is the JSON of addresses and keys, of the
-        sandbox that runs on this home."""
+        """The path of the run file, in which a running sandbox states its addresses and keys as
+        JSON. Its mode is 0600."""
         return self.sandbox / "run.json"
 
     def profile(self, place: str) -> ProfilePlaces:
-        """Returns the places of one profile. Raises ValueError if the name is no plain directory
-        name."""
+        """Returns the paths of the files of the profile ``place``. Raises ValueError if ``place``
+        cannot be the name of a directory."""
         if PROFILE_NAME.fullmatch(place) is None:
             raise ValueError("a profile name has 1 to 64 letters, digits, '.', '_' or '-'")
         return ProfilePlaces(self.data / "profiles" / place)
 
 
 def find_home(environ: Mapping[str, str]) -> Home:
-    """Returns the home at ``SWAPDESK_HOME``, else at the platform's own directories. Raises NoHome
-    if the user has no home directory."""
+    """Returns the home in the directory ``SWAPDESK_HOME``, or in the platform's directories if this
+    variable is not set. Raises NoHome if the user has no home directory."""
     chosen = environ.get("SWAPDESK_HOME", "")
     if chosen:
         return Home.at(Path(os.path.expanduser(chosen)).absolute())
@@ -118,10 +118,13 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Takes other users' rights to the directories of a home away (mode 0700). Returns a sentence
-    about each directory that others could write to. The mode is not changed for a shared directory,
-    another user's directory, or the user's whole home directory. Raises UnsafePlace if others can
-    still write afterwards."""
+    """Removes other users' access to the directories of a home (mode 0700). Returns a sentence for
+    each directory to which others could write until then.
+
+    The mode is left unchanged for a shared directory, for another user's directory, and if the
+    directory is the user's whole home directory. Raises UnsafePlace if others can still write
+    afterwards.
+    """
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
@@ -147,16 +150,16 @@ def keep_private(home: Home) -> list[str]:
 
 
 def _is_home_of_user(path: Path) -> bool:
-    """Returns True if ``path``, with links followed, is the user's home directory; False if the
-    user has no passwd entry or ``HOME``."""
+    """Returns True if ``path``, with links followed, is the user's home directory; False also if
+    the home directory is unknown."""
     with suppress(OSError, RuntimeError):
         return path.samefile(Path.home())
     return False
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raises UnsafePlace if a file belongs to a user other than this one and root, or if other
-    users can write to it. ``status`` is the result of ``stat`` for ``path``."""
+    """Raises UnsafePlace if a file belongs to a user other than the present one and root, or if
+    other users can write to it. ``status`` is the result of ``stat`` for ``path``."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):
@@ -166,15 +169,15 @@ def refuse_foreign(path: Path, status: os.stat_result) -> None:
 
 
 def make_directories(path: Path) -> None:
-    """Makes ``path`` and its missing parents, each with mode 0700 whatever the umask is."""
+    """Creates ``path`` and its missing parents, each with mode 0700."""
     if not path.is_dir():
         make_directories(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_directory(path: Path) -> Path:
-    """Makes ``path`` (0700) with its parents. If it exists, raises UnsafePlace unless it belongs to
-    this user alone."""
+    """Creates the directory ``path`` with mode 0700, and its missing parents. If it exists, raises
+    UnsafePlace unless it belongs to the present user and no other user has access."""
     make_directories(path.parent)
     try:
         path.mkdir(mode=0o700)
@@ -184,9 +187,9 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Writes a new file (0600). Raises FileExistsError if the file exists, unless ``replace`` is
-    True. A replacement is written beside the old file and then moved over it, so that readers, and
-    a crash, leave either the whole old file or the whole new one."""
+    """Writes a new file with mode 0600. Raises FileExistsError if the file exists and ``replace``
+    is False. A replacement is written beside the old file and then moved over it, so that a reader
+    or a crash finds either the whole old file or the whole new one."""
     target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     if replace:
@@ -209,7 +212,7 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 def keep_names(directory: Path) -> None:
-    """Makes the names of the files in a directory durable, so that new files survive a loss of
+    """Writes the list of a directory's files to the disk, so that new files survive a loss of
     power."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -219,14 +222,15 @@ def keep_names(directory: Path) -> None:
 
 
 def without_mark(content: bytes) -> bytes:
-    """Returns the content without the UTF-8 byte order mark that Windows editors write."""
+    """Returns the content without the UTF-8 byte order mark with which some editors begin a
+    file."""
     return content.removeprefix(codecs.BOM_UTF8)
 
 
 def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
-    """Returns the content of a file with a secret, without a byte order mark. Raises UnsafePlace if
-    the file is a link or no regular file, belongs to another user, has rights for group or others,
-    or exceeds ``limit`` bytes."""
+    """Returns the content of a private file, without a byte order mark. Raises UnsafePlace if the
+    file is a link or not a regular file, belongs to another user, is accessible to other users, or
+    has more than ``limit`` bytes."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
         raise UnsafePlace(f"{path} is a symbolic link")

@@ -1,4 +1,4 @@
-"""Values that are used but never shown: keys, tokens and pass words."""
+"""Values that are used but never shown: keys, tokens and passphrases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 
 class Secret:
-    """A text that no repr, log line, format or pickle shows; ``reveal`` returns it."""
+    """A text that is never shown in a log, a message or a pickle: its text form is ``***``.
+    ``reveal`` returns the text itself."""
 
     __slots__ = ("_text",)
 
@@ -36,9 +37,9 @@ class Secret:
 
 
 class SecretBytes:
-    """Bytes that no repr or format shows and that can be wiped: the holder calls ``wipe`` when
-    done. Wiping is no guarantee, because Python may have copied the bytes; so they should exist
-    only briefly and in one process."""
+    """Bytes that are never shown, and that can be wiped: whoever holds them calls ``wipe`` after
+    use. Python may have made copies of the bytes that are not wiped, so they should exist only
+    briefly and in one process."""
 
     __slots__ = ("_held",)
 

@@ -1,10 +1,12 @@
-"""The configuration: the profile, every value with its origin, and the problems of the file.
+"""The configuration: the chosen profile, every value with its origin, and the problems of the file.
 
-An option wins over the environment, the environment over the profile, and the profile over the
-default. The profile is the option, else ``SWAPDESK_PROFILE``, else ``profile`` in ``config.toml``,
-else ``sandbox``, so that the desk is never live by accident. If ``SWAPDESK_API_URL`` is set and no
-profile is chosen, the desk uses an unnamed live profile keyed by this URL. Reading creates no file
-and sends nothing.
+A command-line option wins over the environment, the environment over the profile's table, and this
+table over the default. The profile itself is that of the option, else of ``SWAPDESK_PROFILE``, else
+of ``profile`` in ``config.toml``, else ``sandbox``, so that the desk is never live by accident. If
+``SWAPDESK_API_URL`` is set without a profile, the desk uses an unnamed live profile of its own for
+this URL.
+
+Reading the configuration creates no file and sends nothing.
 """
 
 from __future__ import annotations
@@ -32,16 +34,17 @@ DEFAULT_NOTIFY = "away"
 DEFAULT_OUTPUT_TOLERANCE = Decimal(1)
 CA_LIMIT = 8 * 1024 * 1024
 _BEGINS = b"-----BEGIN "
-"""The first bytes of every certificate in PEM."""
+"""The first bytes of every certificate in a PEM file."""
 
 
 Origin = Literal["option", "environment", "profile", "config.toml", "default"]
-"""The source from which a value was read."""
+"""Where a value was read: from a command-line option, an environment variable, the profile's table,
+the top of ``config.toml``, or nowhere (``default``)."""
 
 
 class SettingsError(Exception):
-    """Raised if the chosen profile does not exist. ``problem`` names the file and line, or the
-    variable; it is None if the command line named the profile."""
+    """Raised if the chosen profile does not exist. ``problem`` states the file and line, or the
+    environment variable, that names the profile; it is None if the command line does."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)
@@ -49,7 +52,8 @@ class SettingsError(Exception):
 
 
 class Value(Struct, Generic[T], frozen=True):
-    """One value and its origin; ``name`` is the variable or option it was read from."""
+    """A value and where it was read. ``name`` is the environment variable or option; empty for
+    other origins."""
 
     value: T
     origin: Origin
@@ -60,7 +64,8 @@ class Value(Struct, Generic[T], frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """The values given on the command line; None for each that was not given."""
+    """The values given on the command line. A value that was not given is None, or False for
+    ``read_only``."""
 
     profile: str | None = None
     theme: str | None = None
@@ -68,8 +73,8 @@ class Options(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """All settings of the desk. In the sandbox profile ``url`` and the credentials are None,
-    because they come from the sandbox's ready line."""
+    """All settings of the desk. In the sandbox profile, ``url`` and the credentials are None,
+    because the running sandbox states them in its run file."""
 
     home: Home
     profile: Value[str]
@@ -81,70 +86,73 @@ class Settings(Struct, frozen=True):
     key: Value[str | None]
     """API key; it needs a secret."""
     secret: Value[Secret | None]
-    """Secret of the API key. ``secret_file`` names a file (0600) that holds it."""
+    """Secret of the API key. It is read from the environment or from the file that ``secret_file``
+    names."""
     partner_id: Value[str | None]
     """Partner id, for reading without a key."""
     pay: Value[str | None]
-    """``x402`` if each call is paid from the wallet in place of a key; else None."""
+    """``x402`` if each call is paid from the wallet instead of using an API key; otherwise None."""
     rpc: Value[Mapping[str, str]]
-    """Address of the node of each chain of a live wallet, by the chain's short name."""
+    """Address of the node of each chain on which a live wallet works, by the chain's short name."""
     ca_file: Value[str | None]
-    """File of certificates (PEM) that live services and nodes are trusted by, in place of the
-    system's."""
+    """Path of a PEM file whose certificates are trusted for live services and nodes instead of the
+    system's; None for the system's."""
     theme: Value[str]
-    """Palette of the desk."""
+    """Name of the palette that the desk uses."""
     glyphs: Value[str]
     """The set of characters the desk draws with: ``auto``, ``unicode`` or ``ascii``."""
     notify: Value[str]
     """When the terminal is notified that an order ended: ``away``, ``always`` or ``off``."""
     read_only: Value[bool]
-    """True if the user asked the desk to create, sign and spend nothing."""
+    """True if the user wants a desk that creates, signs and spends nothing."""
     output_tolerance: Value[Decimal]
-    """The percentage by which a created order's output may be lower than the confirmed output."""
+    """By how many percent the output of a created order may be lower than the confirmed output."""
     control_url: Value[str | None]
-    """Address of the control interface of a sandbox that was started elsewhere; its faucet is
-    used."""
+    """Address of the control interface of a sandbox that was started separately; None if there is
+    none. The desk uses it for the sandbox's faucet."""
     control_token: Value[Secret | None]
     """Token for the control interface at ``control_url``."""
     problems: tuple[ConfigProblem, ...] = field(default=())
     config: ConfigFile | None = None
-    """The configuration file as it was read. The desk checks the parts that need its commands and
-    themes later."""
+    """The configuration file as it was read. The names of commands and themes in it are checked
+    later, by the desk."""
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """The table ``[keys]``: keys by command, not yet checked against the commands."""
+        """The keys of the keyboard for each command, from the table ``[keys]``. The names of the
+        commands are not checked yet."""
         return self.config.keys if self.config is not None else {}
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """Every profile that can be chosen, the sandbox first."""
+        """The names of all profiles that can be chosen; the sandbox is first."""
         named = self.config.profiles if self.config is not None else {}
         return (SANDBOX, *(name for name in named if name != SANDBOX))
 
     @property
     def reads_only(self) -> bool:
-        """True if this desk creates, signs and spends nothing, because the user asked for that or
-        because the profile has a partner id and no key."""
+        """True if this desk creates, signs and spends nothing: because the user asked for that, or
+        because the profile has only a partner id and no key."""
         without_key = self.key.value is None or self.secret.value is None
         reader = without_key and self.partner_id.value is not None and self.pay.value is None
         return self.read_only.value or reader
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Returns the secret texts of these settings, which must never be written anywhere."""
+        """The secret texts in these settings, which must never be shown or written to a file."""
         held = (self.secret.value, self.control_token.value)
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns a problem with the keys given to ``command`` in the table ``[keys]``, with the
-        line in the file. ``near`` is a similar name that would be right, or None."""
+        """Returns the problem ``message`` of the keys for ``command`` in the table ``[keys]``, with
+        its line in the file. ``near`` is the most similar valid name, or None."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)
 
     def misnamed_theme(self, themes: Iterable[str]) -> ConfigProblem | None:
-        """Returns a problem if the chosen theme is not among ``themes``; else None."""
+        """Returns a problem if the chosen theme is not among ``themes``, the names of all palettes;
+        None if it is."""
         name, origin = self.theme.value, self.theme.origin
         names = sorted(themes)
         if name in names:
@@ -157,7 +165,8 @@ class Settings(Struct, frozen=True):
         return self.config.problem(path if origin == "profile" else ("theme",), message, near)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yields (name, value, origin) for ``config show``; secrets are masked."""
+        """Yields (name, value, origin) for each setting, as shown by ``swapdesk config show``.
+        Secrets are masked."""
         places = self._home_origin()
         yield "home", str(self.home.data), places
         yield "config_file", str(self.home.config_file), places
@@ -204,10 +213,13 @@ def load_settings(
     *,
     mending: bool = False,
 ) -> Settings:
-    """Reads ``config.toml`` and the environment. Errors inside the file are not raised; they are
-    listed in ``problems`` with file, line and the most similar valid name. Raises SettingsError if
-    the chosen profile does not exist. But with ``mending``, a missing profile is only listed in
-    ``problems`` if the file or the environment names it."""
+    """Reads ``config.toml`` and the environment. Errors in the file are not raised but listed in
+    ``problems``, with file, line and the most similar valid name.
+
+    Raises SettingsError if the chosen profile does not exist. With ``mending``, a missing profile
+    that the file or the environment names is only listed in ``problems``, so that commands which
+    repair the configuration can run.
+    """
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}
@@ -215,7 +227,7 @@ def load_settings(
 
 
 class _Reading:
-    """One reading of options, environment and file into settings."""
+    """Combines options, environment and configuration file into settings."""
 
     def __init__(
         self,
@@ -289,7 +301,8 @@ class _Reading:
         )
 
     def _profile(self) -> tuple[Value[str], bool]:
-        """Returns the profile, and True if it is the unnamed one."""
+        """Returns two values: the name of the chosen profile with its origin, and True if it is the
+        unnamed profile for ``SWAPDESK_API_URL``."""
         if self.options.profile is not None:
             chosen = Value(self.options.profile, "option", "--profile")
         elif "SWAPDESK_PROFILE" in self.environ:
@@ -374,8 +387,9 @@ class _Reading:
         return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
-        """Returns the path of the file, after a check that its content looks like certificates. The
-        certificates are loaded when a connection needs them."""
+        """Returns the path of the file with certificates; None if none is set or if the file does
+        not look like one, which is added to ``problems``. The certificates are loaded only when a
+        connection needs them."""
         found = self._text("SSL_CERT_FILE", {}, "")
         if found.value is None:
             found = self._set("ca_file", row, None)
@@ -405,8 +419,8 @@ class _Reading:
 
 
 def place_of_url(url: str) -> str:
-    """Returns the directory name for the unnamed profile of a service: the service's host and a
-    digest."""
+    """Returns the directory name of the unnamed profile for the service at ``url``: the service's
+    host and a digest of the URL."""
     host = urlsplit(url).hostname or "unknown"
     plain = "".join(ch if ch.isascii() and (ch.isalnum() or ch in ".-") else "-" for ch in host)
     digest = hashlib.sha256(url.rstrip("/").encode()).hexdigest()[:12]

@@ -23,7 +23,8 @@ _TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
 
 
 class ConfigProblem(Struct, frozen=True):
-    """One error in a file; ``file`` is None if the error is in the environment."""
+    """An error in a file or in an environment variable. ``file`` is None for a variable, whose name
+    is then ``key``. ``nearest`` is the most similar valid name, or None."""
 
     file: Path | None
     line: int | None
@@ -36,8 +37,8 @@ class ConfigProblem(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """The problem as a sentence with the file's bare name, for places where the whole path is
-        too long."""
+        """The problem as a sentence with only the name of the file, for places that are too narrow
+        for its path."""
         return self._said("environment" if self.file is None else self.file.name)
 
     def _said(self, where: str) -> str:
@@ -48,7 +49,8 @@ class ConfigProblem(Struct, frozen=True):
 
 
 class TomlDocument(Struct):
-    """The content of a file; empty if the file is missing or broken."""
+    """The content and the problems of a TOML file. The content is empty if the file is missing or
+    broken."""
 
     file: Path
     lines: list[str] = field(default_factory=list)
@@ -56,8 +58,9 @@ class TomlDocument(Struct):
     problems: list[ConfigProblem] = field(default_factory=list)
 
     def line_of(self, *path: str) -> int | None:
-        """Returns the line of a key or table; if that is not found, the line of the table it
-        belongs to, or None."""
+        """Returns the number of the line of a key or table, from 1. ``path`` are the names from the
+        outermost table to the key. If the key is not found, returns the line of the innermost table
+        of ``path`` that is; None if there is none."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)
@@ -84,8 +87,8 @@ class TomlDocument(Struct):
         self.problems.append(self.problem(path, message, near))
 
     def refuse_missing(self, path: tuple[str, ...]) -> None:
-        """Adds a problem for a missing required key. A key outside all tables has to be above the
-        first table, so the problem has the line of that table."""
+        """Adds the problem that a required key is missing. A key outside all tables must be above
+        the first table, so its problem has the line of that table."""
         line, message = self.line_of(*path), "is missing"
         if len(path) == 1:
             heads = (number for number, text in enumerate(self.lines, 1) if _HEADER.match(text))
@@ -94,9 +97,10 @@ class TomlDocument(Struct):
 
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
-    """Reads at most ``limit`` bytes. A missing file gives an empty document; a broken one gives no
-    content and one problem. Anything but a regular file is refused, because a pipe would block for
-    ever. With ``trusted``, a file that other users may write is refused, too."""
+    """Reads a TOML file of at most ``limit`` bytes. If the file is missing, the document is empty;
+    if it is broken, the document is empty and has one problem. A file that is not a regular one
+    counts as broken, because reading a pipe could block for ever. With ``trusted``, a file that
+    other users may write counts as broken, too."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:

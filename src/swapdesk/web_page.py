@@ -1,11 +1,11 @@
 """Makes web pages that consist of one file each: a page loads nothing, sends nothing and runs only
 its own script.
 
-Templates are in ``web_pages/``: ``NAME.html`` extends ``base.html``, and the contents of
-``NAME.css`` and ``NAME.js`` beside it are written into the page. Texts may come from services and
-from strangers' files. So each text is first freed of characters that hide or reorder others, then
-escaped. The page's security policy allows only its own styles and script, by their digests. A page
-is complete without its script, too.
+The templates are in ``web_pages/``: ``NAME.html`` extends ``base.html``, and ``NAME.css`` and
+``NAME.js`` are written into the page. Texts may come from services and from other people's files,
+so characters that hide or reorder text are made visible, and every text is escaped. The page's
+security policy allows only its own styles and script, by their digests. The page shows everything
+even without its script.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 4_000
 MARKED_WITHIN = 200
-"""The number of bytes at the beginning of a page that contain its name."""
+"""The name of a page is within its first so many bytes."""
 _FOLDER = Path(__file__).parent / "web_pages"
 
 
 def web_page(name: str, /, **facts: object) -> str:
-    """Returns the page ``name`` with its facts as HTML in UTF-8. ``base.html`` needs the fact
-    ``title``. Raises jinja2.UndefinedError if a template uses a fact that was not given."""
+    """Returns the page called ``name`` as HTML. ``facts`` are the values for its template;
+    ``title`` is always needed. Raises jinja2.UndefinedError if the template needs a value that was
+    not given."""
     style, script = _style(name), _part(f"{name}.js")
     template = _environment().get_template(f"{name}.html")
     return template.render(
@@ -43,7 +44,8 @@ def web_page(name: str, /, **facts: object) -> str:
 
 
 def is_page(name: str, content: bytes) -> bool:
-    """Returns True if a file is a page ``name``, judged by its first bytes."""
+    """Returns True if ``content`` is a web page called ``name`` that this module made. Only the
+    first bytes are read."""
     mark = f'<meta name="generator" content="swapdesk {name}">'
     return content.startswith(b"<!doctype html>") and mark.encode() in content[:MARKED_WITHIN]
 
@@ -63,8 +65,8 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Returns a value for a template: a text without characters that hide or reorder the text
-    around it; other values as they are."""
+    """Returns a value in the form in which a template shows it: in a text, characters that hide or
+    reorder other text are made visible; any other value is unchanged."""
     return safe_text(value, LONGEST_TEXT) if type(value) is str else value
 
 
@@ -88,9 +90,9 @@ def _digest(text: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """Returns the page's CSS: the colours of the desk's palettes as custom properties, then the
-    shared styles, then those of this page. Printed pages use the light palette; on a screen, the
-    reader's system chooses between light and dark."""
+    """Returns the CSS of a page: the colours of the desk's palettes as custom properties, the
+    styles of all pages, and the styles of this page. Printed pages use the light palette; on a
+    screen, the reader's system chooses between light and dark."""
     palettes = read_palettes().own
     light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
     return (

@@ -13,8 +13,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
-"""The chain id of a sandbox chain is the id of the real chain plus this number. A signature made in
-the sandbox is therefore not valid on the real chain."""
+"""The chain id of a sandbox chain is the id of the real chain plus this number, so that a signature
+made in the sandbox is not valid on the real chain."""
 
 PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
@@ -26,26 +26,27 @@ SANDBOX_ACCOUNT_FACTORY = "0xAF9007b5164A666507A0Ba515b31aa0992BF4DDd"
 """Address of the contract that makes the smart accounts of the sandbox; it is the same on every
 chain."""
 SANDBOX_ACCOUNT = "0x98Ae8e5866cFFc98F97251DcE2619E0bEBb5460D"
-"""Address of the code that the smart accounts of the sandbox run; each account is a proxy for this
+"""Address of the code that the sandbox's smart accounts run. Each account is a proxy for this
 code."""
 
 
 class Role(StrEnum):
-    """What a venue's contract does. It decides which calls of the contract may be signed."""
+    """What a venue's contract does, which decides which of its calls may be signed."""
 
     ROUTER = "router"
-    """Swaps for an owner that approved the contract; has the calls of Uniswap v2."""
+    """Swaps tokens of an owner who approved the contract; has the methods of Uniswap v2."""
     PERMIT_ROUTER = "permit_router"
-    """Swaps for an owner that signed an EIP-2612 permit for the contract."""
+    """Swaps tokens of an owner who signed an EIP-2612 permit for the contract."""
     SETTLEMENT = "settlement"
-    """Takes what a signed order sells and pays out what it buys."""
+    """Executes a signed order: takes the tokens that the order sells and pays out those that it
+    buys."""
     PORTAL = "portal"
     """Locks tokens for a payout on another chain."""
 
 
 class VenueContract(Struct, frozen=True):
-    """A contract of a venue. ``code`` is the provider's short code. The address is the same on
-    every chain that has the contract."""
+    """A contract of a venue. ``provider`` is the provider's short code in the API. The address is
+    the same on every chain that has the contract."""
 
     provider: str
     role: Role
@@ -85,13 +86,13 @@ COIN_SYMBOLS: dict[int, frozenset[str]] = {
         534352: "ETH",
     }.items()
 }
-"""The symbols of each chain's coin, in capitals, by the real chain id. They are a constant because
-no contract states them."""
+"""By real chain id, the symbols of the chain's coin, in capitals. They are a constant because no
+contract states them."""
 
 
 def coin_symbols(chain_id: int | None) -> frozenset[str]:
-    """Returns the symbols that the coin of a chain may have. This is SOL if ``chain_id`` is None,
-    and nothing (an empty set) if the chain is unknown."""
+    """Returns the symbols that the coin of a chain may have. A ``chain_id`` of None means Solana.
+    Empty if the chain is unknown."""
     if chain_id is None:
         return frozenset({"SOL"})
     real = chain_id - SANDBOX_CHAIN_IDS if chain_id >= SANDBOX_CHAIN_IDS else chain_id
@@ -99,8 +100,8 @@ def coin_symbols(chain_id: int | None) -> frozenset[str]:
 
 
 class CallAsset(Struct, frozen=True):
-    """A token in which calls can be paid (contract 14.1). These tokens are listed in the program,
-    because asking the service for its tokens is itself a call that has to be paid."""
+    """A token in which API calls can be paid (contract 14.1). These tokens are listed in the
+    program, because a request for the service's tokens is itself a call that has to be paid."""
 
     chain: str
     chain_id: int
@@ -117,8 +118,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """Returns the call asset with this contract, whose case is ignored; None for any other
-    token."""
+    """Returns the token, of those in which API calls can be paid, that has this contract on this
+    chain. The contract's case is ignored. None if there is none."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

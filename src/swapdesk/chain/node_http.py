@@ -25,29 +25,29 @@ from swapdesk.wire.encoding.codec import refuse_deep
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 
 ANSWER_LIMIT = 8 << 20
-"""The most bytes of an answer that are read."""
+"""Largest number of bytes of an answer that are read."""
 _held_until: dict[str, float] = {}
-"""For each node that asked not to be called for a while: its address, and the time of the event
-loop until which it is not called. This is kept for the whole process, because many clients exist
-for one request only."""
+"""By the URL of a node that asked not to be called for a while, the time of the event loop until
+which it is not called. The times are kept for the whole process, because many clients exist for a
+single request."""
 
 
 WORDS_LIMIT = 200
-"""The most characters of a node's message that are kept."""
+"""Largest number of characters of a node's message that are kept."""
 
 
 class NodeError(Exception):
-    """Raised if a request to a node failed. Its subclasses differ in what is known about the effect
+    """Raised if a request to a node failed. The subclasses differ in what is known about the effect
     of the request."""
 
 
 class NodeUnreachable(NodeError):
     """Raised if nothing was sent, so that nothing was executed. Either there was no connection, or
-    the node had asked not to be called and that time has not passed."""
+    the node had asked not to be called until a time that has not come yet."""
 
 
 class NodeUncertain(NodeError):
-    """Raised if the request was sent and no usable answer came back. The node may have accepted a
+    """Raised if the request was sent but no usable answer came back. The node may have accepted a
     transaction."""
 
 
@@ -72,8 +72,8 @@ def plain_words(text: str) -> str:
 
 
 class NodeHttp:
-    """A client of a node, and the base class of the clients that know a node's methods.
-    ``deadline`` limits every call, in seconds; ``headers`` are sent with each."""
+    """A client of a JSON-RPC node, and the base class of clients that know the methods of a kind of
+    node. ``deadline`` limits every call, in seconds; ``headers`` are sent with every call."""
 
     def __init__(
         self,
@@ -129,9 +129,9 @@ class NodeHttp:
         return result
 
     async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Sends several reads in one request and returns their results, in the order of the reads.
-        For a read that the node refused, the list contains the exception of ``_refusal`` instead of
-        a result."""
+        """Sends several reads in one request and returns their results, in the sequence of
+        ``requests`` (method, parameters). For a read that the node refused, the list has the
+        exception from ``_refusal`` instead of a result."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
         document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
@@ -159,9 +159,9 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """Returns the exception for an error that the node answered. It is NodeUncertain if the
-        error has an unexpected form; subclasses return an exception of their own for the errors
-        that they know."""
+        """Returns the exception for ``error``, the error object in a node's answer. This class
+        always returns NodeUncertain; subclasses return NodeUncertain for an error of unexpected
+        form, and exceptions of their own for the errors that they know."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

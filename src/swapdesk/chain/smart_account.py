@@ -34,7 +34,8 @@ _DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 class OperationError(ValueError):
-    """Raised for values that are not a UserOperation. ``field`` is the field's name in JSON-RPC."""
+    """Raised for values that are not a UserOperation. ``field`` is the JSON-RPC name of the field
+    at fault."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(f"{field}: {words}")
@@ -52,13 +53,13 @@ class EntryPointVersion(StrEnum):
 
 
 class UserOperation(Struct, frozen=True):
-    """A UserOperation of ERC-4337. Addresses have their checksum, gas is in units, fees are in wei
-    per gas. Raises OperationError for values out of bounds.
+    """A UserOperation of ERC-4337. Addresses have their checksum, gas limits are in gas, fees are
+    in wei per gas. Raises OperationError for values out of bounds.
 
-    ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` deploys an account
-    that does not exist yet. ``paymaster_and_data`` names the contract that pays in place of the
-    sender; only operations that were read from a chain have it. The hash does not cover
-    ``signature``.
+    ``nonce`` is ``key << 64 | sequence``. ``factory`` and ``factory_data`` deploy an account that
+    does not exist yet. ``paymaster_and_data`` names a contract that pays in place of the sender; it
+    is empty except in operations that were read from a chain. ``signature`` is not part of the
+    operation's hash.
     """
 
     sender: str
@@ -89,8 +90,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """The wei that the EntryPoint takes in advance, before it executes the operation. It
-        returns what is not used."""
+        """The wei that the EntryPoint takes from the account before it executes the operation. The
+        EntryPoint returns what the operation does not use."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -99,7 +100,8 @@ class UserOperation(Struct, frozen=True):
 
 
 def is_address(text: object) -> bool:
-    """Returns True for 0x and 40 hexadecimal digits, in one case or with the right checksum."""
+    """Returns whether the text is 0x and 40 hexadecimal digits, either all in one case or with the
+    right checksum."""
     if not isinstance(text, str) or len(text) != 42 or not text.startswith("0x"):
         return False
     digits = text[2:]
@@ -152,8 +154,8 @@ def pack(operation: UserOperation) -> PackedUserOperation:
 
 
 def unpack(packed: PackedUserOperation) -> UserOperation:
-    """Returns the operation of a packed one. Raises OperationError for a word or an ``initCode`` of
-    the wrong length, and for values out of bounds."""
+    """Returns the operation in its unpacked form. Raises OperationError for a packed word or an
+    ``initCode`` of the wrong length, and for values out of bounds."""
     verification, call = _split("accountGasLimits", packed.account_gas_limits)
     priority, fee = _split("gasFees", packed.gas_fees)
     factory: str | None = None
@@ -207,7 +209,8 @@ def user_operation_hash(
     chain_id: int,
     version: EntryPointVersion = EntryPointVersion.V07,
 ) -> bytes:
-    """Returns the 32 bytes that ``getUserOpHash`` of the EntryPoint at this address returns."""
+    """Returns the hash of the operation: the 32 bytes that ``getUserOpHash`` of the EntryPoint at
+    ``entry_point`` returns."""
     words = _words(pack(operation))
     if version is EntryPointVersion.V07:
         return keccak(keccak(words) + _padded_address(entry_point) + _number(chain_id))
@@ -222,8 +225,8 @@ def user_operation_hash(
 
 
 def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
-    """Returns the 32 bytes that the owner signs: for v0.7 the EIP-191 digest of the hash, for v0.8
-    the hash itself."""
+    """Returns the 32 bytes that the owner signs. For v0.7 they are the EIP-191 digest of
+    ``operation_hash``, for v0.8 ``operation_hash`` itself."""
     if version is EntryPointVersion.V07:
         return keccak(b"\x19Ethereum Signed Message:\n32" + operation_hash)
     return operation_hash
@@ -261,7 +264,7 @@ def nonce_key(multi_id: str, token: str | None, part: int) -> int:
 
 
 MAX_BYTES = 65_536
-"""The most bytes of each field that contains bytes."""
+"""Largest number of bytes of each bytes field of an operation."""
 GAS_FIELDS = ("callGasLimit", "verificationGasLimit", "preVerificationGas")
 FEE_FIELDS = ("maxFeePerGas", "maxPriorityFeePerGas")
 _REQUIRED = ("sender", "nonce", "callData", *GAS_FIELDS, *FEE_FIELDS)
@@ -277,8 +280,8 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """Returns the operation in the form of JSON-RPC. Fields that the operation does not have are
-    left out. The signature is included if ``with_signature`` is True."""
+    """Returns the operation as a JSON-RPC object. A factory that the operation does not have is
+    left out. ``with_signature`` says whether the signature is included."""
     fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),
@@ -299,12 +302,13 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """Reads an operation strictly from a JSON object. Raises OperationError.
+    """Returns the operation in a JSON-RPC object. Raises OperationError unless the object is
+    exactly an operation.
 
-    ``absent`` contains the values to use for missing fields; null counts as missing. If ``signed``
-    is True, a signature is required. Unknown fields and values in another form than that of
-    JSON-RPC are refused, because nobody would see what they add. The ``paymaster`` fields are
-    refused as well, because here every sender pays for its own operations.
+    ``absent`` has values for missing fields; null counts as missing. If ``signed`` is True, the
+    signature must be present. Unknown fields and values in another form are refused, because nobody
+    would see what they add. The ``paymaster`` fields are refused too, because every sender pays for
+    its own operations here.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
@@ -368,8 +372,8 @@ _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
 def account_address(owner: str, salt: int = NO_SALT) -> str:
-    """Returns the address of the account that the sandbox's factory makes for this owner. The
-    address can be computed (CREATE2) before the account exists."""
+    """Returns the address of the smart account that the sandbox's factory creates for this owner.
+    The address can be computed (CREATE2) before the account exists."""
     made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
     place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
@@ -381,21 +385,21 @@ def _octets(address: str) -> bytes:
 
 
 MOST_CALLS = 50
-"""The most calls in one operation."""
+"""Largest number of calls in one operation."""
 MAX_CALL_DATA = 16_384
-"""The most bytes of ``callData`` that the sandbox's EntryPoint accepts."""
+"""Largest number of bytes of ``callData`` that the sandbox's EntryPoint accepts."""
 MAX_INNER_DATA = 1_024
-"""The most bytes of each inner call that the sandbox's account accepts."""
+"""Largest number of bytes of an inner call that the sandbox's account accepts."""
 
 EXECUTE_BATCH = method("executeBatch(address[],uint256[],bytes[])", "targets values payloads")
-"""The method with which an account for EntryPoint v0.7 executes several calls. The list of values
-states the coins that each call sends; if the list is empty, no call sends coins."""
+"""The method with which an account for EntryPoint v0.7 executes several calls. ``values`` are the
+coins, in wei, that each call sends; if the list is empty, no call sends coins."""
 EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
 """The method with which an account for EntryPoint v0.8 executes several calls."""
 
 
 class InnerCall(Struct, frozen=True):
-    """A call that the account makes; ``value`` is in wei."""
+    """A call that the smart account makes; ``value`` is in wei."""
 
     to: str
     value: int = 0
@@ -405,8 +409,8 @@ class InnerCall(Struct, frozen=True):
 def encode_batch(
     calls: Sequence[InnerCall], version: EntryPointVersion = EntryPointVersion.V07
 ) -> bytes:
-    """Returns the calldata with which the account executes these calls. Raises CalldataError if
-    there are no calls or too many, or if one is too large."""
+    """Returns the calldata with which the smart account executes these calls. Raises CalldataError
+    if there are no calls, too many calls, or too many bytes in them."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
     if any(len(call.data) > MAX_INNER_DATA for call in calls):
@@ -426,9 +430,9 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """Returns the calls in an account's calldata, in their order. Raises CalldataError unless the
-    data is exactly the encoding of such a batch. If no call sends coins, the list of values may be
-    empty or may be a list of zeros."""
+    """Returns the calls in a smart account's calldata, in their sequence. Raises CalldataError
+    unless the data is exactly the encoding of such a batch. If no call sends coins, the list of
+    values may be empty or consist of zeros."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -450,8 +454,8 @@ def decode_batch(
 
 
 MOST_OPERATIONS = 4
-"""The most operations in one ``handleOps`` call of the sandbox's EntryPoint; more would make every
-bundle expensive."""
+"""Largest number of operations in one ``handleOps`` call of the sandbox's EntryPoint. More
+operations would make every bundle expensive."""
 
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
@@ -461,8 +465,8 @@ WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
-"""The method by which the EntryPoint asks an account whether an operation is valid. Only the
-EntryPoint may call it."""
+"""The method with which the EntryPoint asks an account whether an operation is valid. Only the
+EntryPoint may call the method."""
 
 
 def _topic(signature: str) -> str:
@@ -479,9 +483,9 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """The outcome of an operation, from its ``UserOperationEvent``. ``success`` is True if the
-    inner calls were executed. If it is False, the transaction that contains the operation still
-    succeeded, and the gas was paid."""
+    """The outcome of an operation, as its ``UserOperationEvent`` states it. ``success`` is True if
+    the inner calls were executed. If it is False, the transaction that contains the operation still
+    succeeded, and the gas was paid. ``actual_gas_cost`` is in wei."""
 
     hash: bytes
     sender: str
@@ -493,8 +497,9 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """The error with which ``handleOps`` reverted a whole bundle because of one operation.
-    ``inner`` is what the code of an account returned, if the error states it."""
+    """The error with which ``handleOps`` reverted a whole bundle because of the operation at
+    ``index``. ``inner`` is what the account's code returned, empty if the error does not state
+    it."""
 
     index: int
     reason: str
@@ -502,14 +507,15 @@ class FailedOp(Struct, frozen=True):
 
     @property
     def code(self) -> str:
-        """The code at the start of the reason, such as ``AA24`` of ``AA24 signature error``; empty
+        """The code at the start of the reason, such as ``AA24`` in ``AA24 signature error``. Empty
         if there is none."""
         head = self.reason[:4]
         return head if head.startswith("AA") and head[2:].isdigit() else ""
 
 
 def handled_operations(data: bytes) -> list[UserOperation]:
-    """Returns the operations in a bundle's calldata; empty for any other calldata."""
+    """Returns the operations in the calldata of a bundle (a ``handleOps`` call). Empty for any
+    other calldata."""
     try:
         return [
             unpack(PackedUserOperation(*packed)) for packed in HANDLE_OPS.read(data)["operations"]
@@ -519,7 +525,7 @@ def handled_operations(data: bytes) -> list[UserOperation]:
 
 
 def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | None:
-    """Returns the outcome from a log of the EntryPoint; None for any other log."""
+    """Returns the outcome in an EntryPoint's ``UserOperationEvent``. None for any other log."""
     if len(topics) != 4 or topics[0] != USER_OPERATION_EVENT or len(data) != 128:
         return None
     nonce, success, cost, used = (int.from_bytes(data[i : i + 32], "big") for i in (0, 32, 64, 96))
@@ -535,15 +541,14 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """Returns the bytes that the inner calls of an operation returned when they reverted. ``data``
-    is the data of a ``UserOperationRevertReason`` event. Returns empty bytes if it cannot be
-    decoded."""
+    """Returns the bytes with which the inner calls of an operation reverted. ``data`` is the data
+    of a ``UserOperationRevertReason`` event. Empty if it cannot be decoded."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 
 
 def read_failed_op(data: bytes) -> FailedOp | None:
-    """Returns the error of ``handleOps``; None for other data."""
+    """Returns the error in the revert data of ``handleOps``. None for any other data."""
     if data[:4] == FAILED_OP:
         decoded = _decoded(["uint256", "string"], data[4:])
     elif data[:4] == FAILED_OP_WITH_REVERT:

@@ -72,7 +72,7 @@ READ, WRITTEN, SIGNING, PAYING = (False, False), (False, True), (True, False), (
 
 
 class Laid(Struct, frozen=True):
-    """The base class of instructions whose fields are the accounts and numbers of a layout."""
+    """The base class of instructions whose fields are the accounts and numbers in ``LAYOUT``."""
 
     LAYOUT: ClassVar[Layout]
 
@@ -161,8 +161,8 @@ class MintTo(Laid, frozen=True):
 
 
 class Revoke(Laid, frozen=True):
-    """An instruction that ends the delegation of a token account, so that the delegate can no
-    longer take tokens from it (Token, 5). The account's owner signs."""
+    """An instruction that ends the delegation of a token account, after which the delegate can no
+    longer take tokens from the account (Token, 5). The account's owner signs."""
 
     LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
@@ -172,8 +172,8 @@ class Revoke(Laid, frozen=True):
 
 
 class CreateTokenAccount(Struct, frozen=True):
-    """An instruction that creates an owner's associated token account, paid by ``payer``. It does
-    nothing if the account exists (Associated Token Account, 1)."""
+    """An instruction that creates an owner's associated token account, for which ``payer`` pays. It
+    does nothing if the account already exists (Associated Token Account, 1)."""
 
     payer: Pubkey
     owner: Pubkey
@@ -199,7 +199,8 @@ class CreateTokenAccount(Struct, frozen=True):
 
 
 class Memo(Struct, frozen=True):
-    """An instruction that adds a text to the transaction; ``signers`` sign for it."""
+    """An instruction that adds a text to the transaction. ``signers`` are the accounts that must
+    sign it."""
 
     text: str
     signers: tuple[Pubkey, ...] = ()
@@ -214,8 +215,8 @@ class Memo(Struct, frozen=True):
 
 
 class ComputeLimit(Laid, frozen=True):
-    """An instruction that sets the most compute units that the transaction may use (ComputeBudget,
-    2)."""
+    """An instruction that sets the largest number of compute units that the transaction may use
+    (ComputeBudget, 2)."""
 
     LAYOUT = Layout(COMPUTE_BUDGET, b"\2", {}, {"units": 4})
 
@@ -223,8 +224,8 @@ class ComputeLimit(Laid, frozen=True):
 
 
 class ComputePrice(Laid, frozen=True):
-    """An instruction that sets the price of each compute unit of the limit, in millionths of a
-    lamport (ComputeBudget, 3)."""
+    """An instruction that sets the price of a compute unit, in millionths of a lamport
+    (ComputeBudget, 3). The price is charged for every unit of the transaction's limit."""
 
     LAYOUT = Layout(COMPUTE_BUDGET, b"\3", {}, {"micro_lamports": 8})
 
@@ -232,7 +233,7 @@ class ComputePrice(Laid, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """An instruction of another program or in another form."""
+    """An instruction that this program does not read: of another program, or in another form."""
 
     program: Pubkey
     data: bytes
@@ -267,13 +268,13 @@ _READERS: dict[Pubkey, tuple[int, dict[bytes, _Reader]]] = {
     MEMO: (0, {b"": Memo.read}),
     COMPUTE_BUDGET: (1, {b"\2": ComputeLimit.read, b"\3": ComputePrice.read}),
 }
-"""For each program: how many bytes at the start of an instruction's data identify the instruction,
-and the reader for each value of these bytes."""
+"""By program: how many bytes at the start of an instruction's data identify the instruction, and a
+reader for each value of these bytes."""
 
 
 def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Known | Unknown:
-    """Returns the instruction as its class; ``Unknown`` unless it is exactly what ``build``
-    gives."""
+    """Returns an instruction as an object of its class. Returns ``Unknown`` unless the instruction
+    is exactly what ``build`` of that class returns."""
     width, readers = _READERS.get(program, (0, {}))
     reader = readers.get(data[:width])
     unknown = Unknown(program, data, tuple(accounts))
@@ -293,18 +294,19 @@ def _number(data: bytes) -> int:
 
 
 PACKET_BYTES = 1232
-"""The most bytes of a serialized transaction, signatures included."""
+"""Largest number of bytes of a serialized transaction, signatures included."""
 
 AnyMessage = Message | MessageV0
 
 
 class TransactionRefused(ValueError):
-    """Raised for bytes that are not an acceptable transaction or message."""
+    """Raised for bytes that are not a transaction or message, or not one that this program
+    accepts."""
 
 
 def read_transaction(raw: bytes) -> VersionedTransaction:
-    """Reads a serialized transaction. The result has a place for every required signature; the
-    place may still be empty. Raises TransactionRefused if the transaction is too large, of another
+    """Returns the transaction in these bytes. It has a place for every required signature, which
+    may still be empty. Raises TransactionRefused if the transaction is too large, of another
     version, or not in its canonical form."""
     if len(raw) > PACKET_BYTES:
         raise TransactionRefused(f"{len(raw)} bytes are more than {PACKET_BYTES}")
@@ -322,7 +324,8 @@ def read_transaction(raw: bytes) -> VersionedTransaction:
 
 
 def read_serialized_message(raw: bytes) -> AnyMessage:
-    """Returns a message that is not signed yet. Raises TransactionRefused."""
+    """Returns the message, not signed yet, in these bytes. Raises TransactionRefused if it is of
+    another version or not in its canonical form."""
     try:
         message = from_bytes_versioned(raw)
         if not isinstance(message, Message | MessageV0):
@@ -350,8 +353,8 @@ def packet_size(message: AnyMessage) -> int:
 
 
 class ReadMessage(Struct, frozen=True):
-    """The content of a message. ``payer`` is the first of ``signers`` and pays the fee; ``written``
-    are all accounts that may change."""
+    """The content of a message. ``payer`` is the first of ``signers`` and pays the fee. ``written``
+    are the accounts that the message may change."""
 
     payer: Pubkey
     signers: tuple[Pubkey, ...]
@@ -361,8 +364,9 @@ class ReadMessage(Struct, frozen=True):
 
 
 def read_message(message: AnyMessage) -> ReadMessage:
-    """Returns the content of a message. Raises TransactionRefused if nobody signs it, or if it uses
-    accounts from a lookup table or an account that it does not list."""
+    """Returns the content of a message. Raises TransactionRefused if nobody signs it, if it uses
+    accounts from a lookup table, or if an instruction refers to an account that the message does
+    not list."""
     if isinstance(message, MessageV0) and message.address_table_lookups:
         raise TransactionRefused("it takes accounts from a lookup table")
     keys, header = message.account_keys, message.header
@@ -390,8 +394,7 @@ def read_message(message: AnyMessage) -> ReadMessage:
 
 
 def written_keys(message: AnyMessage) -> tuple[Pubkey, ...]:
-    """Returns the accounts that the message may change, in the order in which the message lists
-    them."""
+    """Returns the accounts that a message may change, in the sequence of the message."""
     keys, header = message.account_keys, message.header
     signing = header.num_required_signatures
     last_signer = signing - header.num_readonly_signed_accounts
@@ -406,7 +409,7 @@ _BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
 
 
 def fee_of(message: ReadMessage) -> int:
-    """Returns the lamports that the payer loses by this message even if it fails. If the message
+    """Returns the fee, in lamports, that the payer loses even if the message fails. If the message
     sets a price for compute units but no limit, the price is charged for the units that the network
     reserves for each instruction."""
     price = limit = None
@@ -428,12 +431,13 @@ def _program(instruction: Known | Unknown) -> Pubkey:
 
 
 MOST_ROWS = 10
-"""The most payments in one transaction, however small they are: a person cannot review more."""
+"""Largest number of payments in one transaction, however small they are, because a person cannot
+review more."""
 
 
 class RowTooLarge(ValueError):
-    """Raised for a payment that does not fit into a transaction by itself; ``row`` counts from
-    0."""
+    """Raised for a payment that alone is too large for a transaction. ``row`` is the index of the
+    payment, from 0."""
 
     def __init__(self, row: int, size: int) -> None:
         super().__init__(f"payment {row + 1} alone takes {size} of {PACKET_BYTES} bytes")
@@ -447,10 +451,10 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Divides the rows (payments) into transactions and returns the range of rows for each. A range
-    takes as many rows as fit into one transaction, but not more than ``most``. ``head`` are the
-    instructions, such as compute budget or memo, that every transaction contains in addition.
-    Raises RowTooLarge."""
+    """Returns the ranges of rows (payments) to put into one transaction each. A range has as many
+    rows as fit into a transaction, at most ``most``. ``head`` are instructions, such as a compute
+    budget or a memo, that every transaction contains too. Raises RowTooLarge if a row does not fit
+    by itself."""
     packed: list[range] = []
     first = 0
     for row in range(len(rows)):
@@ -469,6 +473,7 @@ def pack(
 def measure(
     payer: Pubkey, head: Sequence[Instruction], rows: Sequence[Sequence[Instruction]]
 ) -> int:
-    """Returns the bytes of the signed transaction with these rows."""
+    """Returns the number of bytes of the signed transaction with ``head`` and these rows
+    (payments)."""
     instructions = [*head, *(instruction for row in rows for instruction in row)]
     return packet_size(MessageV0.try_compile(payer, instructions, [], Hash.default()))

@@ -33,7 +33,8 @@ Document = dict[str, Any]
 
 
 class Domain(Struct, frozen=True):
-    """The EIP-712 domain: the contract and the chain on which a signature is valid."""
+    """The EIP-712 domain: the contract and the chain on which a signature is valid. ``contract`` is
+    its address."""
 
     name: str
     version: str
@@ -53,7 +54,7 @@ def typed_document(
     domain: Mapping[str, Any], types: Mapping[str, str], message: Mapping[str, Any]
 ) -> Document:
     """Returns the EIP-712 document with this domain and message. ``types`` maps the names of types
-    to their declarations; the first one is the type of the message itself."""
+    to their declarations; the first type is that of the message."""
     declared = [field for field in _fields(_DOMAIN) if field["name"] in domain]
     return {
         "types": {

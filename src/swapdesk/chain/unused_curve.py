@@ -31,16 +31,15 @@ _CONTRACTS = (
     "bls12_pairing_check",
 )
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
-"""The number of points of the curve's subgroup (EIP-2333); eth_keyfile derives its largest key from
-it."""
+"""The order of the curve's subgroup (EIP-2333). eth_keyfile derives the largest key from it."""
 
 
 class _Instead(ModuleType):
-    """A module that replaces a library's own module."""
+    """A module that takes the place of a module of py_ecc or py-evm."""
 
 
 class _Validators:
-    """A replacement for the class in eth_keyfile that handles validators' keys. Every use of it
+    """Takes the place of the class in eth_keyfile that handles validators' keys. Every use of it
     raises NotImplementedError."""
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -48,7 +47,8 @@ class _Validators:
 
 
 def leave_out_validator_keys() -> None:
-    """Lets eth_keyfile be imported without py_ecc's BLS; version 3 key files work as before."""
+    """Lets eth_keyfile be imported without py_ecc's BLS curve, which it needs only for validators'
+    keys. Key files of version 3 still work."""
     if "eth_keyfile" in sys.modules:
         return
     curve, group = _CURVE
@@ -57,7 +57,8 @@ def leave_out_validator_keys() -> None:
 
 
 def postpone_precompiles() -> None:
-    """Makes py-evm load the contracts of EIP-2537 only when one is first called."""
+    """Makes py-evm load the precompiled contracts of EIP-2537 only when one of them is first
+    called."""
     if "eth" not in sys.modules:
         _place(_PRECOMPILED, **{name: _postponed(name) for name in _CONTRACTS})
 
@@ -76,8 +77,8 @@ def _postponed(name: str) -> Callable[[Any], Any]:
 
 
 def _precompiled() -> ModuleType:
-    """Imports the library's own module, with the library's own curve instead of the replacement,
-    and returns it."""
+    """Imports py-evm's own module of the precompiled contracts, with the real curve instead of the
+    replacement, and returns it."""
     for name in (_PRECOMPILED, *_CURVE):
         if isinstance(sys.modules.get(name), _Instead):
             del sys.modules[name]

@@ -236,7 +236,8 @@ class PartnerApi(ApiTransport):
         return await self._call("get_token", path={"id": token_id})
 
     async def list_swaps(self, query: ProviderQuery | None = None) -> list[SwapProvider]:
-        """Returns all providers; also reads a list inside ``{"swaps": ...}`` (contract 5.14)."""
+        """Returns the providers that ``query`` selects, by default all. Also reads a list inside
+        ``{"swaps": ...}`` (contract 5.14)."""
         return await self._call("list_swaps", query=query, wrapped="swaps")
 
     async def get_pair_limits(self, query: PairLimitsQuery) -> PairLimits:
@@ -354,11 +355,11 @@ class PartnerApi(ApiTransport):
         return await self._call("get_volume")
 
     async def get_weekly_volume(self) -> list[WeeklyVolume]:
-        """Returns the weeks, oldest first, including weeks without orders."""
+        """Returns the volume of each week, oldest week first, including weeks without orders."""
         return await self._call("get_weekly_volume")
 
     async def get_chart(self, query: ChartQuery) -> list[ChartPoint]:
-        """Returns the days or months, oldest first, including those without orders."""
+        """Returns the volume of each day or month, oldest first, including those without orders."""
         return await self._call("get_chart", query=query)
 
     async def _call(self, name: str, **asked: Any) -> T:
@@ -426,8 +427,8 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Returns True if the answer is about another object than the request: an id in the answer, or
-    in an order of a group's answer, differs from the id in ``path``."""
+    """Returns True if the answer is about another object than the one that was requested: an id in
+    the answer, or in an order of a group's answer, differs from the id in ``path``."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

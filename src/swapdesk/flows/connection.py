@@ -93,8 +93,8 @@ def live_connection(settings: Settings) -> Connection:
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
     """Returns the connection to a running sandbox, as the sandbox's first PRO partner or, if the
-    profile pays for its calls, as a caller without a key. ``ready`` is the document that the
-    sandbox writes when it is ready."""
+    profile pays for its calls, as a caller without a key. ``ready`` is the document with URLs and
+    keys that the sandbox states once it is ready."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

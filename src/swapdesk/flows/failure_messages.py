@@ -178,8 +178,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next if the wallet refuses to sign because of ``rule``. Returns
-    ``otherwise`` if the rule is not about the spending policy or missing funds."""
+    """Returns a text that says who acts next after the wallet refused to sign because of ``rule``.
+    Returns ``otherwise`` if the rule is not about the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 

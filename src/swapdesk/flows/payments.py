@@ -21,9 +21,10 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """An amount of one token, in the token's smallest units. ``contract`` is the token's contract
-    (on Solana its mint), or None for the chain's own coin. ``prepaid`` is True if the EntryPoint
-    contract of smart accounts keeps this amount to pay for gas."""
+    """An amount of one token: ``amount`` in whole tokens, ``units`` in the token's smallest units.
+    ``contract`` is the token's contract (on Solana its mint), or None for the chain's own coin.
+    ``prepaid`` is True if the EntryPoint contract of smart accounts keeps this amount to pay for
+    gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 
@@ -118,10 +119,10 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Records that the operation ``payer``, a bundle, is the only one that pays these orders. If an
-    earlier bundle already has the payment of an order, ``payer`` takes the payment over, but only
-    if the earlier bundle has ended and the payment's outcome is unknown. Raises ClaimTaken if an
-    order has any other payment that was not refused."""
+    """Records that the operation ``payer``, such as a bundle, is the only one that pays these
+    orders. If an earlier bundle already has the payment of an order, ``payer`` takes the payment
+    over, but only if the earlier bundle has ended and the payment's outcome is unknown. Raises
+    ClaimTaken if an order has any other payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -131,8 +132,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Records that the operation ``payer``, a bundle, paid these orders, even if their payments
-    were recorded as refused or unknown before. ``hash_`` is its transaction."""
+    """Records that the operation ``payer``, such as a bundle, paid these orders by the transaction
+    ``hash_``, even if their payments were recorded as refused or unknown before."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:

@@ -143,9 +143,9 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """Returns the one of several transactions for the same payment whose state counts for the
-    payment. This is an executed transaction; if there is none, one in a block; then one that was
-    sent; then the newest. A replacement that was never sent therefore does not hide the transaction
+    """Returns, of several transactions signed for the same payment, the one whose state decides the
+    payment's state: an executed transaction, otherwise one in a block, otherwise one that was sent,
+    otherwise the newest. A replacement that was never sent therefore does not hide the transaction
     that was. None if ``signed`` is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]

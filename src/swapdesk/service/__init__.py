@@ -1,6 +1,6 @@
-"""The server side of the API: from a request to the store and back.
+"""The server side of the API, from an HTTP request to the database and back.
 
-``router`` handles every request before ``handlers``, which has one handler for each operation.
-``app`` wires the rooms together: ``quoting``, ``orders``, ``multi``, ``bundling``, ``dex``,
-``venues``, ``events`` and ``store``.
+``router`` checks each request and passes it to the function for its operation in ``handlers``.
+``app`` assembles the parts: ``quoting``, ``orders``, ``multi``, ``bundling``, ``dex``, ``venues``,
+``events`` and ``store``.
 """

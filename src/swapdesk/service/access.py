@@ -89,8 +89,8 @@ TIERS = {
         read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
     ),
 }
-"""The terms of an account by its tier; overrides of the account replace them (contract 2.9, 12.7,
-17.8)."""
+"""The default terms of an account by its tier; an account can override individual terms (contract
+2.9, 12.7, 17.8)."""
 
 Windows = tuple[int, int, int]
 
@@ -126,10 +126,10 @@ class StoredPartner(Struct, frozen=True):
     """An account with the terms in force. ``overrides`` holds the terms that differ from those of
     the tier.
 
-    ``PRINTED`` names the fields as commands print them: ``feeShare`` and ``defaultMarkup`` are in
-    percent, and ``read`` is None if reads are not limited. Without ``origins`` every website may
-    use the account's ``partner-id``. ``keys`` are in the order in which they were made, and include
-    revoked keys.
+    ``PRINTED`` maps field names to the names that commands print: ``feeShare`` and
+    ``defaultMarkup`` are in percent, and ``read`` is None if reads are not limited. If ``origins``
+    is empty, every website may use the account's ``partner-id``. ``keys`` are in the order in which
+    they were made, and include revoked keys.
     """
 
     PRINTED: ClassVar = {
@@ -151,7 +151,8 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def overridden(self) -> tuple[str, ...]:
-        """The overrides by their names on the command line, such as ``fee-share``."""
+        """The names of the overridden terms as the command line spells them, such as
+        ``fee-share``."""
         return tuple(
             name.removeprefix("default_").replace("_", "-")
             for name in self.overrides.__struct_fields__
@@ -160,8 +161,8 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def terms(self) -> Partner:
-        """The account with its terms in force: for each term its override, if there is one,
-        otherwise the term of the tier. Revoked keys are left out."""
+        """Returns the account with its terms in force: the override of a term if the account has
+        one, otherwise the term of the tier. Revoked keys are left out."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(
             tier,
@@ -187,15 +188,17 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 
 class Caller(Struct, frozen=True):
-    """The sender of an authenticated request: the partner and its key.
+    """The sender of an authenticated request: the partner and the API key that was used.
 
-    ``key`` is None if only ``partner-id`` was sent, or if the call is paid for.
+    ``key`` is None if only ``partner-id`` was sent, or if the sender pays for this call instead of
+    sending a key.
     """
 
     partner: Partner
     key: ApiKey | None
     payment: str | None = None
-    """The key of the payment for this one call, which needs no API key (contract 2.4)."""
+    """Identifies the payment if this call is paid for individually, which needs no API key
+    (contract 2.4). None if it is not."""
 
     @property
     def pays(self) -> bool:
@@ -206,7 +209,8 @@ class Caller(Struct, frozen=True):
 
 
 def digest(secret: bytes) -> bytes:
-    """Returns the SHA-256 of a secret; a secret of 32 random bytes needs no slow hash."""
+    """Returns the SHA-256 of a secret. A slow password hash is not needed, because a secret has 32
+    random bytes and cannot be guessed."""
     return hashlib.sha256(secret).digest()
 
 
@@ -215,10 +219,10 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, by key and by id.
+    """The partners of the service, found by API key or by partner id.
 
-    ``version`` is the number of changes of partners that the store had counted when these partners
-    were read. It is 0 if they do not come from the store.
+    ``version`` is the store's count of changes to partners when these partners were read from it; 0
+    if they do not come from the store.
     """
 
     def __init__(self, partners: Iterable[Partner]) -> None:
@@ -240,11 +244,13 @@ class Directory:
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """Returns the caller of a request; header names are lower case.
+        """Returns the partner and key that the headers of a request name; header names are lower
+        case.
 
-        Raises ServiceError, whose message never tells which part of a credential was wrong. If both
-        headers are sent, ``Authorization`` decides. An unknown key costs the same work as a wrong
-        secret, so that timing tells nothing.
+        ``access`` says whether ``partner-id`` alone is enough, ``writes`` whether the operation
+        changes something. Raises ServiceError, whose message never tells which part of a credential
+        was wrong. If both headers are sent, ``Authorization`` decides. An unknown key costs the
+        same work as a wrong secret, so that timing tells nothing.
         """
         authorization = headers.get("authorization")
         if authorization is not None:

@@ -1,6 +1,6 @@
-"""Assembles the service: an ASGI application and what runs in the background.
+"""Assembles the service: an ASGI application and its background tasks.
 
-No other module wires the rooms of a service together.
+No other module connects the parts of a service to each other.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ logger = logging.getLogger(__name__)
 
 
 WARM_SECONDS = 3.0
-"""Seconds from the start of the process until the chains are warmed. The delay lets the process
-answer its first page before it loads the chains."""
+"""Seconds from the start of the process until ``Onchain.warm`` asks each chain for the first time,
+which loads an embedded chain. The delay lets the process answer its first page before that."""
 
 
 class Onchain(Struct, frozen=True):
@@ -85,7 +85,8 @@ class Onchain(Struct, frozen=True):
     payments: tuple[CallTerms, Facilitator] | None = None
 
     async def warm(self, clock: Clock) -> None:
-        """Asks each chain once, so that the first quote does not wait until the chain is loaded."""
+        """Asks each chain once, WARM_SECONDS after the call, so that the first quote does not wait
+        until an embedded chain is loaded."""
         await clock.sleep(WARM_SECONDS)
         for chain in self.sightings.values():
             with contextlib.suppress(NodeError):
@@ -146,7 +147,7 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
 class Role(Flag):
     """The work of a process: to answer requests, to carry out what is due in the store, or both.
 
-    Any number of processes may have either role, and any of them may be killed.
+    A service may run any number of processes of either role, and any of them may be killed.
     """
 
     ANSWERS = 1
@@ -157,11 +158,11 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """Waits until a newer release has changed the database so that this release must not use it,
-    then cancels ``work`` and sets ``stop``.
+    """Waits until a newer release has changed the database's tables in a way that this release
+    cannot work with.
 
-    From then on this process reads and writes nothing. The newer release finishes the work that was
-    begun, as it would after a crash of this process.
+    Then closes the store, cancels the tasks in ``work`` and sets ``stop``. The newer release
+    finishes the work that was begun, as it would after a crash of this process.
     """
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)
@@ -182,8 +183,9 @@ async def _until_outgrown(
 def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
-    """Returns the application of a process that answers requests; its lifespan runs the
-    background."""
+    """Returns the ASGI application of a process that answers requests. The application runs the
+    background tasks of ``role`` while it is up, and sets ``stop`` if the process can no longer
+    work."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -191,7 +193,8 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background of a process until the block ends, then writes the remaining counts.
+    """Runs the background tasks of a process until the block ends, then writes the request counts
+    that are not stored yet.
 
     ``stop`` is set if the process can no longer work.
     """
@@ -265,18 +268,19 @@ def assemble(
     front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds a service from its collaborators.
+    """Builds a service from its parts.
 
     ``rng`` draws the ids of quotes, orders and requests. ``partners`` are used until the store has
-    some. ``intermediaries`` are ids of tokens that a private route may hop over; ``keywords`` are
+    some. ``intermediaries`` are ids of tokens over which private routes may go; ``keywords`` are
     extra search terms by token id. Without ``scanner`` no token is scanned; without ``onchain``
-    there are no DEX routes and no bundles. ``intervene`` is the operator's decision about a bundle
-    of a group.
+    there are no DEX routes and no bundles. ``intervene`` returns the operator's decision about a
+    group's bundle. ``dialect`` says whether answers use the names of the contract or of the public
+    service, unless the caller's key says so.
 
-    ``dialect`` is for callers without one of their own; ``webhook_secrets`` are the signing secrets
-    by source. ``clock_tolerance`` is the largest difference between ``clock`` and the database's,
-    None if no other process works by this clock. ``front`` says where callers reach the service;
-    ``observers`` are called for every request and transition.
+    ``webhook_secrets`` are the signing secrets by source. ``clock_tolerance`` is the largest
+    allowed difference between ``clock`` and the database's clock; None if this is the only process
+    of the service. ``front`` says where callers reach the service; ``observers`` are called for
+    every request and every order transition.
     """
     for observer in observers:
         store.orders.listen(observer.moved)

@@ -1,10 +1,10 @@
-"""Requests from browsers: which websites may send them, and read the answers.
+"""Requests from browsers: which websites may send requests and read the answers.
 
-``partner-id`` is meant for code in browsers. So operations that accept it answer pages of every
-website, unless the partner lists the allowed ones (contract 2.13, 2.14). An API key must not be
-used by a page of another website, so a request from such a page is refused if it carries
-``Authorization``. The order stream accepts keys only, so it refuses every such page (contract
-2.15).
+``partner-id`` is meant for code in browsers. So operations that accept ``partner-id`` answer pages
+of every website, unless the partner lists the allowed websites (contract 2.13, 2.14). An API key
+must not be used by a page of another website, so a request from such a page is refused if it
+carries ``Authorization``. The order stream accepts API keys only, so it refuses all pages of other
+websites (contract 2.15).
 """
 
 from __future__ import annotations
@@ -44,17 +44,18 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
     (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
 ]
-"""Headers of the answer to a preflight.
+"""Headers of the answer to a preflight request.
 
-The partner is not known yet, so a page that the partner does not allow is refused with its request
-itself.
+A preflight does not say which partner is meant. So a page that the partner does not allow is
+refused later, when it sends the request itself.
 """
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED if a page of another site uses an API key or the stream.
+    """Raises ACCESS_DENIED if a page of another website sends an API key, or opens the order stream
+    (``stream``).
 
-    ``sent`` are the headers by lower-case name.
+    ``sent`` are the request headers by lower-case name.
     """
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):

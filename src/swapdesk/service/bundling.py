@@ -1,9 +1,10 @@
-"""Bundles the payments of a group into UserOperations of ERC-4337, submits and tracks them.
+"""Bundles the deposits of a group of orders into UserOperations of ERC-4337, submits the operations
+and follows them.
 
-Each token has an operation, with as many payments as fit. ``Bundler`` is the interface for the rest
+Each operation pays deposits in one token, as many as fit. ``Bundler`` is the interface for the rest
 of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's own
-JSON-RPC. The code that stores a bundle decides by compare-and-set whether to submit it; submitting
-the same bundle again is harmless.
+JSON-RPC. The callers store a bundle and decide whether to submit it; submitting the same bundle
+again is harmless.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ class OperationPayment(Struct, frozen=True):
 class BuiltOperation(Struct, frozen=True):
     """An operation that is not signed yet.
 
-    ``payments`` are the indexes of its payments in those asked for. The owner signs ``hash``, in
-    the way of the EntryPoint's ``version``.
+    ``payments`` are the positions of its payments in the list that ``build`` was given. The owner
+    signs ``hash``, in the way that the EntryPoint's ``version`` prescribes.
     """
 
     payments: tuple[int, ...]
@@ -100,9 +101,9 @@ class BuiltOperation(Struct, frozen=True):
     funding: Call
     """The call by which the owner funds the smart account.
 
-    If the bundle pays native coins, the call sends ``Build.deposit_needed``, once for the whole
-    bundle. If the bundle pays tokens only, no call sends the wei for gas, so the owner has to send
-    this wei separately.
+    If the bundle pays native coins, this call sends all of ``Build.deposit_needed``. If the bundle
+    pays tokens only, no call sends the wei for gas, so the owner has to send that amount
+    separately.
     """
     token_amount: int | None = None
     """Units of the token that the call ``funding`` transfers; 0 if the account holds enough of the
@@ -110,7 +111,8 @@ class BuiltOperation(Struct, frozen=True):
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle: one per token, or more if its payments do not fit into one.
+    """The operations of a bundle: one for each token, or more if the payments in a token do not fit
+    into one operation.
 
     ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 if it has
     enough; ``account_balance`` is the wei that it has.
@@ -123,11 +125,11 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """An operation that is in a block.
+    """The outcome of an operation that is in a block.
 
     ``success`` is True if the EntryPoint's event reports that the inner calls succeeded. The status
     of the transaction does not count, because a transaction can succeed although the inner calls
-    failed. ``reason`` is the error of the inner calls.
+    failed. ``reason`` is the error of the inner calls; empty if they succeeded or stated none.
     """
 
     transaction_hash: str
@@ -138,44 +140,45 @@ class Landed(Struct, frozen=True):
 
 
 class Bundler(Protocol):
-    """What makes bundles, submits them and looks for their outcome. Methods raise
-    BundlerUnreachable."""
+    """Builds bundles, submits them and looks up their outcome. Methods raise BundlerUnreachable if
+    the bundler does not answer."""
 
     def serves(self, chain: str) -> bool:
-        """Returns True if operations can be made on the chain with this short name."""
+        """Returns True if bundles can be built for the chain with this short name."""
 
     async def account_of(self, chain: str, owner: str) -> str:
-        """Returns the smart account of an owner, deployed or not."""
+        """Returns the address of the owner's smart account, whether or not the account is
+        deployed."""
 
     async def build(
         self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
         """Builds operations that make these payments.
 
-        If a group is built again before one of its operations is in a block, the nonces are the
-        same, so that at most one of them is executed. Raises BundleRefused, and ValueError without
-        payments.
+        If a group is built again before one of its operations is in a block, the new operations
+        have the same nonces, so that only one of the builds can be executed. Raises BundleRefused,
+        and ValueError if ``payments`` is empty.
         """
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
         """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
 
     async def landed(self, chain: str, operation_hash: str) -> Landed | None:
-        """Returns the outcome of an operation; None while it is in no block."""
+        """Returns the outcome of an operation; None while the operation is not in a block."""
 
 
 AROUND_GAS = 40_000
-"""Gas for the account's own work, beside the payments."""
+"""Gas that the smart account needs for its own work, in addition to the gas of the payments."""
 COIN_GAS, TOKEN_GAS = 46_000, 75_000
-"""Upper bounds of gas for a payment of coins and of tokens: the call, a new account, two words
-written."""
+"""Upper bounds of gas for a payment, in coins and in tokens: the call itself, opening a new
+account, and two storage writes."""
 
 
 class OperationPart(Struct, frozen=True):
     """The payments of one operation, all in one token.
 
-    ``places`` are their indexes in the payments asked for; ``number`` counts the operations of the
-    token from 0.
+    ``places`` are the positions of these payments in the whole list of payments; ``number`` counts
+    the operations of the token from 0.
     """
 
     token: str | None
@@ -191,9 +194,10 @@ class OperationPart(Struct, frozen=True):
 
 
 def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
-    """Groups payments by token; tokens and payments keep their order of appearance.
+    """Divides payments into operations of one token each; tokens and payments keep their order of
+    appearance.
 
-    Raises ValueError without payments, and for a payment of 0.
+    Raises ValueError if there are no payments, and for a payment of 0.
     """
     if not payments:
         raise ValueError("there is nothing to pay")
@@ -407,8 +411,9 @@ def _funding(
 
 
 def _read_landed(document: Any, wanted: str, height: int) -> Landed:
-    """Returns the outcome that the EntryPoint's event reports. The bundler's own statement about
-    the outcome is not trusted."""
+    """Reads a bundler's receipt of the operation whose hash is ``wanted``. The outcome is taken
+    from the EntryPoint's event, because the bundler's own statement is not trusted. ``height`` is
+    the chain's newest block. Raises NodeUncertain if the receipt lacks that event."""
     answer = fields(document)
     inner = fields(answer.get("receipt"))
     receipt = read_receipt(inner, digest(inner.get("transactionHash")))

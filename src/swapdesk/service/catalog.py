@@ -1,7 +1,7 @@
 """Chains and tokens in memory: lookup, search, and pages that are encoded once.
 
-In a catalogue only security verdicts change; a new version of the reference data is a new
-ServiceCatalog (contract 5.3, 5.7, 5.8).
+Only the security verdicts of a catalogue ever change; a new version of the reference data becomes a
+new ServiceCatalog (contract 5.3, 5.7, 5.8).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
 Side = str
-"""The name of the input that names a token: ``from``, ``to``, ``orders.3.from``, or ``token`` in a
-path."""
+"""The name of the request's input that holds a token: ``from``, ``to``, ``orders.3.from``, or
+``token`` in a path."""
 
 _PAGES_KEPT = 256
 _PAGE_BYTES_KEPT = 64 * 1024 * 1024
@@ -38,7 +38,8 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 class ServiceCatalog:
     """The chains and tokens of one version of the reference data.
 
-    ``keywords`` are extra search terms by token id; they are matched and never shown.
+    ``keywords`` are extra search terms by token id; a search considers them, but no answer shows
+    them.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class ServiceCatalog:
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replaces the security verdict of a token and drops the pages that show it."""
+        """Replaces the security verdict of a token and removes the pages that show it from the
+        cache."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token
@@ -94,13 +96,13 @@ class ServiceCatalog:
         self._page_bytes = 0
 
     def token(self, token_id: str) -> Token | None:
-        """Returns the token of a 24-hex id, in either case; None if unknown."""
+        """Returns the token with this id, 24 hex digits in upper or lower case; None if unknown."""
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
-        """Returns a token that an order or its quote names.
+        """Returns a token that an order or its quote names, including a disabled one.
 
-        Raises LookupError if the token was removed.
+        Raises LookupError if the token was removed from the catalogue.
         """
         token = None if token_id is None else self.token(token_id)
         if token is None:
@@ -110,8 +112,8 @@ class ServiceCatalog:
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
         """Returns the token with this identifier on centralized exchanges; None if unknown.
 
-        If several have it, enabled tokens go before disabled ones, then verified before unverified
-        ones, then the order of the list decides.
+        If several tokens have it, enabled tokens are preferred to disabled ones, then verified to
+        unverified ones, then the first in the list is taken.
         """
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
@@ -131,8 +133,8 @@ class ServiceCatalog:
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
-        """Returns the token like :meth:`enabled_token`, by token id or ``cexTokenId`` (contract
-        6.2)."""
+        """Returns the enabled token with this token id or ``cexTokenId``. Raises TOKEN_NOT_FOUND or
+        TOKEN_DISABLED, whose message names the input ``side`` (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -208,8 +210,8 @@ class ServiceCatalog:
     def encoded_enabled(self, token_id: str) -> bytes:
         """Returns the JSON of a token by its id.
 
-        Raises TOKEN_NOT_FOUND, and TOKEN_DISABLED for a disabled token, which the list still shows
-        (contract 5.8, 5.9).
+        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled,
+        although ``GET /tokens`` lists disabled tokens (contract 5.8, 5.9).
         """
         return self.encoded_token(self.enabled_token(token_id, "token"))
 

@@ -1,5 +1,4 @@
-"""Refusals: the exception that the service turns into the body of an error answer (contract
-3.1)."""
+"""The exception that the service turns into the body of an error answer (contract 3.1)."""
 
 from __future__ import annotations
 
@@ -7,16 +6,18 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
 _AGAIN_SECONDS = "1"
-"""``retry-after`` of SERVICE_UNAVAILABLE; a database that restarts answers again within seconds."""
+"""Value of ``retry-after`` for SERVICE_UNAVAILABLE, in seconds. It is short because a restarted
+database answers again within seconds."""
 
 VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 
 
 class ServiceError(Exception):
-    """Raised for an answer other than success.
+    """Raised to answer a request with an error.
 
-    ``fields`` is for 422 bodies; ``headers`` are sent with the answer. ``vendors`` are code and
-    fields of the same 422 in the dialect of the public service.
+    ``fields`` names the invalid fields of a 422 answer; ``headers`` are sent with the answer.
+    ``vendors`` holds the code and fields with which the public service reports the same error, for
+    callers that expect its answers.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """The order stream ``WS /ws``: the handshake, one connection, and the hub for all connections.
 
-``Hub`` reads the outbox in commit order, and each changed order once for all its readers. It passes
-on ids only, and each connection fetches the order when it sends. So a slow reader gets the latest
-state, and at most one update per order waits (contract 11.7). Frames: contract 11.3 to 11.5.
+``Hub`` reads the outbox in commit order, and reads each changed order once for all connections that
+watch it. It passes on ids only, and each connection fetches the order when it sends. So a slow
+reader gets the latest state, and at most one update per order waits (contract 11.7). Frames:
+contract 11.3 to 11.5.
 
 Before the upgrade the handshake refuses missing credentials (401), malformed ones (400), and
 ``partner-id`` alone (401). Wrong credentials are refused after the upgrade: ``error`` AUTH_FAILED,
@@ -59,9 +60,9 @@ class _News(Struct):
 
 
 class Hub:
-    """Delivers changes of orders to the connections of a process.
+    """Delivers changes of orders to the stream connections of a process.
 
-    ``run`` works until cancelled, which ends every connection with 1012.
+    ``run`` works until cancelled, which closes every connection with code 1012.
     """
 
     def __init__(self, store: Store, desk: OrderDesk, clock: Clock, partners: PartnerWatch) -> None:
@@ -73,12 +74,12 @@ class Hub:
         self._news: Newest[str, _News] = Newest(_NEWS_KEPT)
         self._closed = False
         self.delivered: int | None = None
-        """The newest outbox sequence that every subscriber has received; None before the first
-        look."""
+        """The sequence number of the newest outbox row that was delivered to every subscriber; None
+        before the outbox was first read."""
 
     async def run(self) -> None:
         """Delivers every change that is committed from now on, until cancelled. If the store does
-        not answer, the hub asks again."""
+        not answer, retries until it does."""
         self.delivered = None
         silence = Silence(log, "hub: the store")
         try:
@@ -100,10 +101,10 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Delivers every change after the sequence ``after`` to the subscribers; returns the newest
-        sequence.
+        """Delivers every change after the outbox sequence ``after`` to the subscribers; returns the
+        sequence of the newest row read.
 
-        Connections whose key was revoked meanwhile receive nothing.
+        Connections whose key was revoked in the meantime receive nothing.
         """
         await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
@@ -143,8 +144,7 @@ class Hub:
         return sum(map(len, self._subscribers.values()))
 
     def close(self) -> None:
-        """Ends every connection with close code 1012. Connections that join later are ended,
-        too."""
+        """Closes every connection with code 1012, including connections that join later."""
         self._closed = True
         self._end_all()
 
@@ -154,7 +154,8 @@ class Hub:
                 subscriber.end()
 
     def end_refused(self, accepts: Callable[[str], bool]) -> None:
-        """Ends connections with 4401 if their key is no longer accepted (contract 11.2)."""
+        """Closes connections with code 4401 if ``accepts`` returns False for their API key
+        (contract 11.2). Connections that were paid for have no key and stay open."""
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 # A connection that was paid for has none.
@@ -166,24 +167,25 @@ class Hub:
         return await self._desk.find(partner_id, service_id)
 
     async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
-        """Returns the ids for which :meth:`find` finds an order."""
+        """Returns those of the ids that belong to an order of the partner which :meth:`find` would
+        return."""
         await self._partners.require()
         return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the partner's order, in the state that was announced last or in a newer state;
-        None if :meth:`find` would find no order."""
+        """Returns the partner's order in the state last announced on the stream, or in a newer
+        state; None if the partner has no visible order with this id."""
         news = self._news.get(service_id)
         if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """Returns the ``order_update`` frame of an order. Its ``data`` is the object that ``GET
-        /orders/{id}`` returns.
+        """Returns the ``order_update`` frame of an order as text. Its ``data`` is the object that
+        ``GET /orders/{id}`` returns, so the frame must be sent to the order's owner only.
 
-        The frame contains the whole order, so callers must send it to the order's owner only.
-        ``dialect`` decides whether field names are those of the contract or of the public service.
+        ``dialect`` says whether field names are spelled as in the contract or as the public service
+        spells them.
         """
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
@@ -243,8 +245,8 @@ def client_frame(message: object) -> ClientFrame:
 
 FLOOD_SECONDS = 10.0
 FLOOD_FRAMES = 100
-"""Largest number of frames in FLOOD_SECONDS; further ones are refused, and twice as many end the
-connection."""
+"""Largest number of frames that a client may send in FLOOD_SECONDS. Further frames are refused;
+twice this number ends the connection."""
 
 ABUSE_FRAMES = 10
 """Number of consecutive invalid frames that ends the connection."""
@@ -260,9 +262,9 @@ class _Ended(Exception):
 
 
 class StreamConnection:
-    """An authenticated connection of a partner.
+    """An authenticated stream connection of a partner.
 
-    ``key`` is empty if the handshake was paid for.
+    ``key`` is the API key; empty if the connection was paid for instead.
     """
 
     def __init__(
@@ -300,8 +302,8 @@ class StreamConnection:
         return self._all or service_id in self._watched
 
     def offer(self, service_id: str) -> None:
-        """Queues a changed order of the partner; does nothing unless the connection watches the
-        order."""
+        """Queues a changed order of the partner for sending; does nothing if the connection does
+        not watch this order."""
         if not self.watches(service_id):
             return
         if len(self._pending) >= _PENDING_KEPT:
@@ -381,10 +383,10 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Records when the amount of unsent data became too large; forgets that time once the
-        amount is small again.
+        """Records the time at which the unsent data reached the limit, and forgets that time once
+        there is less.
 
-        This also detects a slow reader that keeps taking a little data, so that no single frame
+        A reader that keeps taking a little data is thus noticed as well, although no single frame
         waits long.
         """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
@@ -538,19 +540,19 @@ class StreamConnection:
 Endpoint = Callable[
     [WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[str | None]
 ]
-"""A function that serves a connection until its end and returns the id of its owner, None if
-refused."""
+"""A function that serves a stream connection until it ends. It returns the partner id of the
+connection's owner, None if the connection was refused."""
 
 
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
-    """Returns the endpoint of ``WS /ws``, which authenticates a connection and serves it until it
-    ends.
+    """Returns the function that authenticates a ``WS /ws`` connection and serves it until it ends.
 
-    The arguments of the endpoint are the WebSocket; the headers with credentials; a function that
-    refuses parameters, called once the caller is known; and the caller if the handshake was paid
-    for. It raises ServiceError for a handshake that is answered with plain HTTP.
+    Its arguments are the WebSocket; the headers with credentials; a function that raises
+    ServiceError if the handshake has parameters, called once the caller is known; and the caller,
+    if the handshake was paid for. The returned function raises ServiceError for a handshake that is
+    answered with plain HTTP.
     """
 
     async def serve(

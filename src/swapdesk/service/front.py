@@ -1,9 +1,9 @@
-"""Proxies before the service, and the address by which callers know the service.
+"""The proxies in front of the service, and the address by which callers know the service.
 
-A proxy states the caller in headers that anybody can send. They count only if they come from
-proxies that the operator names. They are read from the right, where the nearest proxy wrote: the
-first address that is not a trusted proxy's is the caller's. Whatever is left of that address may be
-forged.
+A proxy states the caller's address in headers, which anybody can send. So the headers count only if
+the request comes from a proxy that the operator named. They are read from the right, where the
+nearest proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the
+left of that address may be forged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
 """Pattern of a host name or an address, without brackets."""
 
 _MOST_PROXIES = 32
-"""Largest number of a header's entries that are read; more would only cost time."""
+"""Largest number of entries that are read of a forwarding header; further entries are ignored."""
 _AUTHORITY = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -32,8 +32,9 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """What trusted proxies state about a request. A field is None if they do not state it. ``host``
-    is the host name that the caller used."""
+    """Statements of trusted proxies about a request; a field is None if they do not state it.
+    ``address`` is the caller's address. ``scheme`` and ``host`` are those of the URL that the
+    caller used."""
 
     address: str | None = None
     scheme: str | None = None
@@ -69,9 +70,10 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads the forwarding headers of a request from ``peer``.
+        """Reads what the forwarding headers state about a request.
 
-        Headers of an untrusted peer, and malformed ones, are ignored.
+        ``peer`` is the address that the connection comes from; if it is not a trusted proxy's, the
+        headers are ignored. Malformed headers are ignored, too.
         """
         if not self.trusts(peer):
             return _NOTHING
@@ -123,8 +125,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the key of per-address limits; for IPv6 this is the /64, which belongs to one
-    customer."""
+    """Returns the text under which the limits per address count an address. For IPv6 this is the
+    /64 network, because one customer usually has all of its addresses."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])

@@ -1,4 +1,4 @@
-"""The parts of a service, and the handler of each operation in the operations table."""
+"""``ServiceParts`` (the components of a service), and the handler of each operation of the API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from swapdesk.wire.operations import BY_NAME
 
 
 class ServiceParts(Shared, frozen=True, kw_only=True):
-    """The rooms of one service, wired together; ``stream`` answers ``WS /ws``."""
+    """The components of one service, connected to each other; ``stream`` answers ``WS /ws``."""
 
     directory: Directory
     partners: PartnerWatch
@@ -57,14 +57,15 @@ class ServiceParts(Shared, frozen=True, kw_only=True):
     version: str
     observers: tuple[Observer, ...] = ()
     payments: CallPayments | None = None
-    """Takes payments of calls; None if calls without credentials are refused."""
+    """Accepts payments for single calls; None if calls without credentials are refused."""
     dialect: Dialect = Dialect.CONTRACT
     front: Front = Front()
 
 
 class RequestContext(Struct):
-    """A request whose access was checked and whose parameters were parsed. Its row in the
-    operations table names the models of parameters and answer."""
+    """A request whose access was checked and whose parameters were parsed. The operation's entry in
+    the operations table names the models of ``path``, ``query`` and ``body``. ``caller`` is None
+    for an operation that needs no credentials."""
 
     caller: Caller | None
     path: Any

@@ -1,8 +1,8 @@
 """Metrics of a service in the text format of Prometheus, and the application that serves them.
 
-Requests and transitions are counted as they happen; all other values are asked at the scrape
-(:mod:`~swapdesk.service.readiness`). Labels are names of this program's tables and of its file, so
-callers cannot create series.
+Requests and transitions are counted as they happen; all other values are determined when the
+metrics are requested (:mod:`~swapdesk.service.readiness`). Label values come from this program and
+the operator's service file, never from callers, so callers cannot create series.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Yields the name of each family of gauges with its samples. A family without samples means
-        that its value is unknown at this moment."""
+        """Yields each gauge's name and its samples; a sample is the values of the labels and the
+        number. A gauge whose value is unknown at this moment has no samples."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,
@@ -190,8 +190,8 @@ class Scrape(Collector):
 
 
 def metrics_app(metrics: Metrics, parts: ServiceParts) -> ASGIApp:
-    """Returns the application for ``GET /metrics``, and for ``/ready`` of a process without an
-    API."""
+    """Returns the ASGI application for ``GET /metrics`` and ``GET /ready``, which is served
+    separately from the API."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

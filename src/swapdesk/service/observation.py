@@ -1,8 +1,8 @@
-"""Reports each request and each transition to the observers of the service's operator.
+"""Reports each request and each order transition to the observers that the operator configured.
 
-Observers get no header, body, query or secret. Of the caller they get the partner's id and, on
-demand, the address. Texts are bounded, except the method and the ids of orders; :class:`Log`
-escapes them.
+Observers get no header, body, query or secret. They get the caller's partner id and, if the
+operator asks for it, the caller's address. Texts are limited in length, except the method and the
+ids of orders; :class:`Log` escapes them.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.orders import OrderStatusCode
 
 UNROUTED = "none"
-"""Operation name of a request that matches no route."""
+"""Operation name for a request that matches no route."""
 STREAM = "stream"
 READY = "ready"
 """Operation name of the readiness probe; like ``STREAM``, it is not in the table of the API."""
 
 
 class Call(Struct):
-    """A request as far as it is known, for the observers."""
+    """What is known of a request, for the observers; fields that are not known keep their
+    defaults."""
 
     request_id: str
     method: str = ""
     operation: str = UNROUTED
     partner: str | None = None
     order: str | None = None
-    """Id of the order or group that the request was about."""
+    """Id of the order or group that the request was about; None if there is none."""
     address: str = ""
     status: int = 0
     """Status of the answer; 0 if the request was aborted."""
@@ -44,9 +45,9 @@ class Call(Struct):
 
 
 class Observer(Protocol):
-    """An observer of the service, called for each request and each transition.
+    """An observer of the service, which is called for each request and each order transition.
 
-    It is called in the middle of a request or an order, so it must neither block nor raise.
+    The service waits for the call to return, so it must neither block nor raise.
     """
 
     def answered(self, call: Call) -> None: ...
@@ -68,7 +69,8 @@ FIELDS = "fields"
 
 
 class Log:
-    """Writes a line for each request and each transition, at level ``info``."""
+    """An observer that writes a log line for each request and each transition, at level
+    ``info``."""
 
     def __init__(self, *, addresses: bool = False) -> None:
         self._addresses = addresses
@@ -151,7 +153,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def write_log(level: str) -> None:
-    """Writes the log to standard error: this program's records from ``level`` on, those of
+    """Sets up logging to standard error: records of this program from ``level`` on, those of
     libraries from ``warning`` on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())

@@ -29,7 +29,8 @@ from swapdesk.wire.price_tiers import PriceTier
 
 REF = "#/components/schemas/{model}"
 LINE = "line"
-"""Format of free text: one printable line without a blank at either end."""
+"""The ``format`` of a string field that holds free text: one printable line without a blank at
+either end."""
 
 # The short names stand on types with a validator of our own.
 _BOUNDS = {
@@ -78,7 +79,9 @@ def _inside(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _completed(schema: dict[str, Any], model: type[BaseModel] | None) -> dict[str, Any]:
-    """Adds what pydantic cannot know: which fields are always present, and which are nullable."""
+    """Adds to the schema of a model what pydantic does not write: which fields are always present,
+    and which may be null. A model that is None, or not part of the API, leaves the schema
+    unchanged."""
     if model is None or not issubclass(model, WireModel):
         return schema
     properties = schema.get("properties", {})
@@ -111,7 +114,8 @@ _NULL = {"type": "object", "nullable": True, "enum": [None]}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Returns the schema with null allowed; OpenAPI 3.0 requires a reference to be wrapped."""
+    """Returns the schema with null allowed. A reference is wrapped, because OpenAPI 3.0 ignores
+    ``nullable`` beside a ``$ref``."""
     if "$ref" in schema:
         # Beside a reference ``nullable`` says nothing: null is an alternative of its own.
         return {"anyOf": [schema, _NULL], "nullable": True}
@@ -162,7 +166,8 @@ def converted(schema: Any) -> Any:
 
 
 def _sentence(docstring: str) -> str:
-    """Returns the first paragraph of a docstring, with names as the API spells them."""
+    """Returns the first paragraph of a docstring in one line; field names are spelled as the API
+    spells them."""
     first = " ".join(docstring.split("\n\n")[0].split())
     return re.sub("``([A-Za-z_.]+)``", lambda name: f"`{to_camel(name[1])}`", first)
 
@@ -317,9 +322,10 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole document.
+    """Returns the whole OpenAPI document.
 
-    ``version`` is the service's; ``server`` is the address before the versioned path.
+    ``version`` is the version of the service; ``server`` is the service's address up to ``/v2``,
+    which is left out of it.
     """
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
@@ -403,8 +409,10 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """Returns an entry for each field of the model. A list is described as a parameter whose name
-    may be repeated. No parameter may be null, because a query string cannot express null."""
+    """Returns an OpenAPI description of a parameter for each field of the model; empty if the model
+    is None. ``place`` is where the parameters are sent, ``path`` or ``query``. A list is described
+    as a parameter whose name may be repeated. No parameter may be null, because a query string
+    cannot express null."""
     if model is None:
         return []
     schema = model.model_json_schema(
@@ -507,9 +515,9 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """Returns an OpenAPI link to the operation ``target``. The inputs of that operation are taken
-    from the answer that has the link, at the JSON pointers in ``taken``. Raises LookupError if
-    ``target`` does not have one of these inputs."""
+    """Returns an OpenAPI link to the operation ``target``. ``taken`` maps inputs of that operation
+    to JSON pointers into the answer that has the link. Raises LookupError if ``target`` lacks one
+    of the inputs."""
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}
     if unknown := taken.keys() - parameters - set(_names(operation.body)):

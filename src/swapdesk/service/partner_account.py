@@ -32,15 +32,15 @@ from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
 from swapdesk.wire.encoding.timestamps import rfc3339
 
 _PLACES = Decimal("0.00000001")
-"""Smallest fraction to which every sum of the API is given (contract 12.8)."""
+"""The precision of every sum that the API shows (contract 12.8)."""
 
 USUAL_DAYS = 30
 MOST_POINTS = 400
-"""Largest number of points of a chart. If there are more, only the last ones are returned. The
-number covers more than a year of days (contract 12.5)."""
+"""Largest number of points of a chart, enough for more than a year of days. If a chart has more
+points, only the last ones are returned (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
-"""The first and last day of a chart, 1970-01-01 and 2199-12-31, as ordinals."""
+"""The first and the last day that a chart can have, 1970-01-01 and 2199-12-31, as ordinals."""
 
 _WEEK = timedelta(days=7)
 
@@ -48,10 +48,11 @@ Name = TypeVar("Name", str, date)
 
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
-    """Returns the US dollars that a finished order earns its partner (contract 12.7).
+    """Returns the US dollars that a finished order earns its partner (contract 12.7): the markup
+    and the partner's share of the venues' fees.
 
-    This is the markup and the partner's share of the venues' fees; 0 for an order of unknown value.
-    ``partner`` is None if the account is gone; then there is no share of the fees.
+    The result is 0 if the order's value in dollars is unknown. ``partner`` is None if the account
+    no longer exists, which then has no share of the fees.
     """
     if order.amount_in_usd is None:
         return Decimal(0)
@@ -108,7 +109,7 @@ def _wire(amount: Decimal) -> Decimal:
 
 
 class PartnerAccount:
-    """Answers questions about commissions and volume, for the caller's own account alone."""
+    """Answers the caller's questions about commissions and volume of the caller's own account."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -118,8 +119,9 @@ class PartnerAccount:
         return self._clock.now().astimezone(UTC).date()
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
-        """Returns the sums of commissions, of all months or of the one that ``month`` names
-        (contract 12.2). A payout belongs to the month in which its commission was earned."""
+        """Returns the sums of commissions: of the month that the query names, or of all months if
+        it names none (contract 12.2). A payout belongs to the month in which its commission was
+        earned."""
         days, payouts = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         if query.month is None:
@@ -152,7 +154,8 @@ class PartnerAccount:
         )
 
     async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
-        """Returns the volume by week, from the week of the first order to this one (contract 12.4).
+        """Returns the volume of each week, from the week of the account's first finished order to
+        the present week (contract 12.4).
 
         Weeks without orders are included.
         """

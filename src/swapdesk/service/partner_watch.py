@@ -1,8 +1,9 @@
-"""Keeps a process's directory of partners up to date with changes by operators, in any process.
+"""Keeps a process's directory of partners up to date with changes that operators make, in any
+process.
 
-Requests read the directory alone, which costs nothing. It is compared with the store once a second.
-If that failed for a while, the process asks the store before it accepts a key, because the key may
-have been revoked meanwhile.
+A request reads the directory only, which costs nothing; a background task compares the directory
+with the store once a second. If this comparison has failed for a while, the process asks the store
+before it accepts a key, because the key may have been revoked in the meantime.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from swapdesk.service.access import Directory
 from swapdesk.service.store.store import Store
 
 KNOWN_SECONDS = 5.0
-"""Seconds for which the result of a comparison with the store may be relied on."""
+"""Seconds for which the process relies on its last comparison with the store."""
 
 
 class PartnerWatch:
@@ -26,7 +27,7 @@ class PartnerWatch:
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Registers a callback for changes of the directory."""
+        """Registers a function that is called after each change of the directory."""
         self._listeners.append(listener)
 
     async def look(self) -> None:

@@ -1,15 +1,15 @@
-"""Calls that are paid one by one: a caller without credentials pays with a signature.
+"""Calls that are paid for individually: a caller without credentials pays with a signature.
+Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4).
 
-Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
-parsed strictly and verified before the call is carried out, and settled after the call succeeded,
-so that a refused call costs nothing. If the settlement fails, the answer is withheld. An order that
-was created meanwhile stays unannounced. Whoever pays for the same create again gets it; until then
-it is carried out without announcement, and expires.
+A payment is verified before its call is carried out, and settled after the call succeeded, so that
+a refused call costs nothing. If the settlement fails, the answer is withheld. An order that the
+call created is then not announced; the payer gets it by sending and paying for the same request
+once more, and otherwise it expires.
 
-A payment serves one call. It is stored before the call, and freed only if the call was refused
-before anything was sent. So after a crash a payment that may have been settled serves no other
-call. Its transaction is stored before a chain gets it. So even if the transaction is executed
-later, or after a crash, the service knows what it paid for.
+A payment is stored before its call is carried out, and freed for another call only if the call was
+refused before anything was sent. So after a crash a payment that may have been settled serves no
+other call. Its transaction is stored before a chain gets it, so that the service knows what the
+payment was for even if the transaction is executed later.
 """
 
 from __future__ import annotations
@@ -36,27 +36,28 @@ from swapdesk.wire.price_tiers import PRICES, PriceTier
 VERSION = 2
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
-"""Seconds for which a payment must still be valid at the moment of its settlement. A settlement
-takes less time than this."""
+"""Seconds for which a payment must still be valid when its settlement begins. A settlement takes
+less time than this."""
 CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
-"""Seconds that the paid call may take before its payment is settled, by price tier. A tier without
-an entry needs no such time."""
+"""Seconds that a paid call may take before its payment is settled, by price tier. The calls of a
+tier without an entry take no time worth counting."""
 FOLLOWED = timedelta(minutes=10)
-"""Time for which the service still looks for a payment's transaction after the payment has ended.
-From that end on chains no longer accept it."""
+"""Time for which the service still looks for a payment's transaction after the payment's ``ends``,
+from which time chains no longer accept the payment."""
 FOLLOW_SECONDS = 5.0
 PAYMENTS_KEPT = timedelta(days=1)
-"""Time for which a payment is remembered after it has ended. It need not be remembered longer,
-because no chain accepts it after its end."""
+"""Time for which a payment is remembered after its ``ends``. It need not be remembered longer,
+because no chain accepts a payment after that time."""
 PAYER_PREFIX = "x402:"
 LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """The asset and the receiver of payments for calls.
+    """What a caller pays for calls, and to whom.
 
-    ``asset`` and ``pay_to`` are addresses with checksum; ``name`` and ``version`` are the asset's
-    EIP-712 domain.
+    ``asset`` is the address of the token and ``pay_to`` that of the receiver, both with checksum.
+    ``name`` and ``version`` belong to the token's EIP-712 domain. ``seconds`` is the time for which
+    a payment should be valid; ``prices`` are in the smallest unit of the token.
     """
 
     chain_id: int
@@ -95,7 +96,7 @@ Reason = Literal[
     "invalid_exact_evm_transaction_failed",
     "chain_unavailable",
 ]
-"""The reason why a payment was rejected, in the codes of the protocol's own facilitators."""
+"""The reason why a payment was rejected. The values are error codes that x402 facilitators use."""
 
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
@@ -104,8 +105,8 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 class CallPayment(Struct, frozen=True):
     """A signed authorization to transfer the price of a call.
 
-    ``payer`` is an address with checksum, times are Unix seconds, ``nonce`` and ``signature`` are
-    lower-case 0x-hex.
+    ``payer`` is an address with checksum. ``valid_after`` and ``valid_before`` are Unix seconds;
+    ``nonce`` and ``signature`` are lower-case 0x-hex.
     """
 
     payer: str
@@ -118,22 +119,23 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The id of the payment. Of several payments with the same id the chain executes only
-        one."""
+        """The id of the payment. If several payments have the same id, the chain executes only one
+        of them."""
         return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
 
     @property
     def ends(self) -> datetime:
-        """When chains stop accepting the payment. If that is later than the calendar allows, it is
-        the calendar's last second."""
+        """The time from which chains no longer accept the payment, at most the last second of the
+        year 9999."""
         return datetime.fromtimestamp(min(self.valid_before, _LAST_SECOND), UTC)
 
 
 class Settled(Struct, frozen=True):
     """The outcome of a settlement.
 
-    ``transaction`` is the hash of the transaction on the chain; None if the payment does not count,
-    and ``reason`` then says why. ``open`` is True if the chain may still execute the payment later.
+    ``transaction`` is the hash of the transaction on the chain if the payment succeeded. If it
+    failed, ``transaction`` is None and ``reason`` says why. ``open`` is True if the chain may still
+    execute the payment later.
     """
 
     transaction: str | None = None
@@ -146,13 +148,14 @@ Note = Callable[[str], Awaitable[None]]
 
 class Facilitator(Protocol):
     async def objection(self, payment: CallPayment) -> Reason | None:
-        """Returns the reason why the chain would reject the payment now; None if it would not."""
+        """Returns the reason why the chain would reject the payment now; None if the chain would
+        execute it."""
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Sends the payment and waits for its execution, within a bounded time.
+        """Sends the payment to the chain and waits for its execution, for a limited time.
 
-        ``note`` gets the transaction's hash before the chain gets the transaction.
+        Calls ``note`` with the transaction's hash before the chain gets the transaction.
         """
         ...
 
@@ -160,9 +163,10 @@ class Facilitator(Protocol):
 
 
 class PaymentNeeded(Exception):
-    """Raised if the answer is 402.
+    """Raised to answer a call with status 402 (payment required).
 
-    ``headers`` say what to pay, and why a payment was rejected.
+    ``headers`` say what to pay, and why an earlier payment was rejected; ``entry`` is the offer in
+    the form of the protocol: amount, asset and receiver.
     """
 
     def __init__(self, entry: Mapping[str, Any], headers: dict[str, str]) -> None:
@@ -171,7 +175,7 @@ class PaymentNeeded(Exception):
         self.headers = headers
 
     def page(self) -> str:
-        """Returns the page for a person who opens the address in a browser."""
+        """Returns the HTML page for a person who opened the call's URL in a browser."""
         # Programs never see it, and templates take a while to load.
         from swapdesk.web_page import web_page
 
@@ -192,7 +196,8 @@ PAGE_HEADERS = {
 
 
 class CallPayments:
-    """Takes payments of calls. Methods raise StoreUnavailable if a payment cannot be stored."""
+    """Accepts and settles payments for single calls. Methods raise StoreUnavailable if a payment
+    cannot be stored."""
 
     def __init__(
         self, terms: CallTerms, facilitator: Facilitator, store: Store, clock: Clock
@@ -208,9 +213,9 @@ class CallPayments:
     def needed(
         self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """Returns the exception for answering a call of ``url`` with 402 (payment needed).
-        ``reason`` says why a payment was rejected; ``response`` is the value of the header
-        ``payment-response``."""
+        """Returns the exception that answers a call of ``url`` with status 402. ``reason`` says why
+        the caller's payment was rejected, None if the call had none; ``response`` is the value of
+        the header ``payment-response``."""
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,
@@ -224,8 +229,8 @@ class CallPayments:
         return PaymentNeeded(entry, headers)
 
     async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
-        """Checks the payment and reserves it for this call; it serves no other. Raises
-        PaymentNeeded."""
+        """Verifies the payment in ``header`` and reserves it, so that no other call can use it.
+        Raises PaymentNeeded if there is no payment or it is rejected."""
         if header is None:
             raise self.needed(tier, url)
         try:
@@ -248,13 +253,14 @@ class CallPayments:
             raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_before")
 
     async def free(self, payment: CallPayment) -> None:
-        """Frees the payment of a call that was refused before anything was sent."""
+        """Makes the payment usable for another call. To be used if the call was refused before the
+        payment was sent to a chain."""
         await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
-        """Settles the payment; returns the value of ``payment-response``.
+        """Executes the payment on its chain; returns the value of the header ``payment-response``.
 
-        Raises PaymentNeeded if the settlement failed and the answer has to be withheld.
+        Raises PaymentNeeded if the payment failed, so that the caller must not get the answer.
         """
         sent: str | None = None
 
@@ -293,14 +299,14 @@ class CallPayments:
 
 
 def payer_of(partner_id: str) -> str | None:
-    """Returns the payer's address from the id of a payer's account; None for every other
-    account."""
+    """Returns the payer's address if ``partner_id`` is the account of a payer of single calls; None
+    for every other account."""
     is_payer = partner_id.startswith(PAYER_PREFIX)
     return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if is_payer else None
 
 
 def caller_of(payment: CallPayment) -> Caller:
-    """Returns the payer as a caller with an account of its own.
+    """Returns the payer as a caller whose account is derived from the payer's address.
 
     So orders, lists and the stream show each payer only what that payer paid for.
     """
@@ -343,9 +349,10 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 
 
 def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
-    """Parses a payment for a call of this price and checks what needs neither chain nor clock.
+    """Parses the payment of a call in price tier ``tier`` from the value of its header.
 
-    Raises PaymentRefused.
+    Checks scheme, network, asset, amount and receiver against ``terms``, but not the signature, the
+    balance and the times. Raises PaymentRefused.
     """
     payload = _body(header)
     wanted, accepted = terms.entry(tier), payload.accepted

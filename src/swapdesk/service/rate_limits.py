@@ -1,17 +1,17 @@
-"""Admission of a partner's calls by tier or override, and the count of a month's requests.
+"""Limits a partner's calls by tier or override, and counts a month's requests.
 
 A window is a minute, hour or day of the service's UTC time. A call is admitted if all three have
 room, and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
-``partner-id`` have windows of their own, and so has each address that calls without credentials
-(contract 2.12). Usage: contract 12.1.
+``partner-id`` are counted separately, and so are those of each address that calls without
+credentials (contract 2.12). Usage: contract 12.1.
 
-The counts are in the store, for all processes that use it. A quote is counted there before it is
-carried out, an exchange in the commit that begins it. Calls of an address are counted by each
-process and never stored, because a flood of strangers must not cost a write each.
+The counts are in the store, for all processes that use it. A quote is counted in the store before
+it is carried out, an exchange in the commit that begins it. Calls of an address are counted in
+memory only, because a flood of strangers must not cost a write each.
 
-For reads a process counts a share in advance, a part of the calls that are left, and gives back
-each second what it did not use. So no window ever admits more than its limit, a killed process
-leaves at most its share too much in the count, and reads do not wait for the disk.
+Of reads a process counts a share in advance, a part of the calls that are left, and gives back each
+second what it did not use. So no window ever admits more than its limit, and reads do not wait for
+the disk; if a process is killed, at most its share stays counted in vain.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ class LimitReached(ServiceError):
 
 class CallCount(Struct, frozen=True):
     """The number of calls of one class that a partner has made in the current rate-limit windows.
-    ``numbers`` (which window since 1970) and ``used`` (calls in it) have an entry for each of
-    ``WINDOW_SECONDS``, in that order."""
+    ``at`` is the time in seconds since 1970. ``numbers`` and ``used`` have an entry for each of
+    ``WINDOW_SECONDS``: how many windows of that length have passed since 1970, and how many calls
+    were made in the present one."""
 
     at: float
     numbers: tuple[int, ...]
@@ -88,8 +89,8 @@ class CallCount(Struct, frozen=True):
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
         """Returns the count from the rows of the store at the time ``now``.
 
-        A row whose window has ended counts as no calls. If a row is of a later window, which
-        another process has begun already, that window is used.
+        A row whose window has ended counts as no calls. If another process, whose clock is ahead,
+        has already begun a later window, that window is used.
         """
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
@@ -120,13 +121,14 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the index of the window in which the fewest calls are left. If several windows
-        have equally few left, it is the longest of these."""
+        """Returns the position in WINDOW_SECONDS of the window in which the fewest calls are left.
+        If several windows have equally few left, it is the longest of them."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached, with the time to retry, if a window is full."""
+        """Raises LimitReached if a window is full. The exception states the time after which all
+        windows have room again."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)
@@ -145,7 +147,7 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 class CountedCall:
     """A call that the store counts by calling ``take``. After that, ``decision`` is the state of
-    the windows for the ``ratelimit-*`` headers."""
+    the rate-limit windows for the ``ratelimit-*`` headers; until then it is None."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -157,7 +159,8 @@ class CountedCall:
         self._clock = clock
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Returns the counts with this call. Raises LimitReached."""
+        """Returns the stored counts ``usage`` plus this call. Raises LimitReached if a window is
+        full."""
         count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         count = count.plus(1)
@@ -188,7 +191,8 @@ class CallShare(CountedCall):
         self._room = 0
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Returns the counts with all calls of the share. Raises LimitReached."""
+        """Reserves a new share; returns the stored counts ``usage`` plus all calls of that share.
+        Raises LimitReached if a window is full."""
         self._count = count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
@@ -216,8 +220,8 @@ class CallShare(CountedCall):
 
     @property
     def unused(self) -> list[Usage]:
-        """The calls of the share that were not admitted, as one entry for each window in which they
-        were counted."""
+        """The calls of the share that were not admitted, with one entry for each window in which
+        they were counted. Empty if there are none."""
         if not self.left or self._count is None:
             return []
         rows = self._count.rows(self.counted, self.rate_class)
@@ -228,18 +232,21 @@ class CallShare(CountedCall):
 
 
 STRANGER_READS = 60
-"""Number of reads a minute for each address without credentials; for IPv6 for each /64 network."""
+"""Number of reads per minute for each address that sends no credentials. All addresses of an IPv6
+/64 network count as one."""
 
 
 class AddressMinutes:
-    """Counts of this minute's calls by address without credentials; they are stored nowhere."""
+    """Counts the present minute's calls of each address that sends no credentials; the counts are
+    not stored."""
 
     def __init__(self) -> None:
         self._minute = 0
         self._used: Counter[str] = Counter()
 
     def admit(self, address: str, now: datetime) -> RateDecision:
-        """Counts one call of the address. Raises LimitReached."""
+        """Counts one call of the address and returns the state of its window. Raises LimitReached
+        if it has made STRANGER_READS calls in this minute."""
         address = customer_of(address)
         seconds = now.timestamp()
         minute = int(seconds // WINDOW_SECONDS[0])
@@ -256,9 +263,10 @@ class AddressMinutes:
 
 
 class RequestCounter:
-    """Counts authenticated requests by partner and UTC month, and stores the counts in batches.
+    """Counts authenticated requests by partner and UTC month.
 
-    If the process is killed, at most the last second is lost; at a shutdown nothing is lost.
+    The counts are stored once a second and at a shutdown; if the process is killed, at most the
+    last second is lost.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -281,7 +289,8 @@ class RequestCounter:
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
-        """Stores the counts; keeps those that could not be stored. Raises StoreUnavailable."""
+        """Stores the counts that were made since the last call. Counts that could not be stored are
+        kept for the next call. Raises StoreUnavailable."""
         async with self._writing:
             for month in list(self._unwritten):
                 counts = self._unwritten.pop(month)
@@ -308,15 +317,16 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call that will be counted in the commit that carries it out; None if the caller
-        has no limit for this class."""
+        """Returns a call for the store to count in the commit that carries it out; None if the
+        caller has no limit for this class. Nothing is counted yet."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
         return CountedCall(_counted(caller), rate_class, limits, self._clock)
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Counts one call; returns None if the caller has no limit for this class.
+        """Counts one call and returns the state of the windows; None if the caller has no limit for
+        this class.
 
         Raises LimitReached, and StoreUnavailable if the call cannot be counted.
         """
@@ -355,7 +365,8 @@ class RateLimiter:
                 self._shares[key] = share
 
     def admit_stranger(self, address: str) -> RateDecision:
-        """Counts a read of an address without credentials. Raises LimitReached."""
+        """Counts a read from an address that sends no credentials and returns the state of its
+        window. Raises LimitReached."""
         return self._strangers.admit(address, self._clock.now())
 
     async def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
@@ -368,8 +379,8 @@ class RateLimiter:
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Subtracts the unused calls of every share from the counts in the store, and forgets which
-        windows are full. If StoreUnavailable is raised, unused calls may stay counted."""
+        """Gives the unused calls of every share back to the counts in the store. If
+        StoreUnavailable is raised, some unused calls may stay counted."""
         shares = list(self._shares.values())
         self._shares.clear()
         await self._give_back(shares)
@@ -380,7 +391,8 @@ class RateLimiter:
             await self._store.calls.free(unused)
 
     async def limits(self, caller: Caller) -> RateLimits:
-        """Returns the answer to ``GET /rateLimits``: the same numbers that are enforced."""
+        """Returns the answer to ``GET /rateLimits``: the requests of this month, and the limits
+        that are enforced for a caller with an API key."""
         partner = caller.partner
         return RateLimits(
             monthly_request_count=await self._requests.in_month(partner),
@@ -396,9 +408,9 @@ def _counted(caller: Caller) -> str:
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
-    """Returns the caller's limits for a class of calls; None without a limit.
+    """Returns the caller's limits for a class of calls; None if there is no limit.
 
-    A caller by ``partner-id`` has half the limits of a key.
+    A caller that sends only ``partner-id`` has half the limits of one with an API key.
     """
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays

@@ -1,7 +1,8 @@
-"""Readiness: the database, its clock, a worker for due orders, and the nodes of chains.
+"""Checks whether the service is ready: the database, its clock, a worker for due orders, and the
+nodes of chains.
 
-The parts are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
-answer is public, so it gives only the state of each part; the log says once why a part is silent.
+All of them are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
+answer is public, so it only gives the state of each; the log says once why one does not answer.
 """
 
 from __future__ import annotations
@@ -33,20 +34,22 @@ T = TypeVar("T")
 
 PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
-"""Seconds for which an order may be due before this shows that no worker runs."""
+"""If the oldest due order has been due for longer than this, in seconds, it is concluded that no
+worker runs."""
 ABSENT_SECONDS = 60.0
-"""Seconds after which a worker that was not seen counts as absent. The time is longer than a
-restart takes, and longer than the clocks of two processes may differ."""
+"""Seconds after which a worker counts as absent if its sign of life in the store is not renewed.
+The time is longer than a restart takes, and longer than the clocks of two processes may differ."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """The work that waits in the store. Ages are in seconds; an age is 0 if nothing waits.
+    """The work that waits in the store. Ages are in seconds; an age is 0 if nothing waits, and None
+    if the clock of this process is wrong.
 
     ``overdue`` is the age of the oldest due order. ``untold`` is the age of the oldest change that
-    the order streams of this process have not delivered yet; None if this process serves no
-    streams. Both are None if the clock of this process is wrong. ``attended`` is True if a worker
-    was seen lately, or if this process does all the work itself.
+    the order streams of this process have not delivered yet; it is also None if this process serves
+    no streams. ``attended`` is True if a worker was seen lately, or if this process does all the
+    work itself.
     """
 
     overdue: float | None
@@ -55,13 +58,13 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """The state of all parts of the service that the readiness probe looks at.
+    """The state of everything that the readiness probe looks at.
 
     ``backlog`` is None if the database did not answer, and a chain's entry in ``heads`` is None if
     its node did not. ``works`` is True if this process's worker runs. ``clock_is_right`` is the
-    result of the last comparison of clocks. Both are ignored if the database did not answer.
-    ``outgrown`` is True if the database belongs to a newer release, so that this process no longer
-    uses it.
+    result of the last comparison with the database's clock. Both are meaningless if the database
+    did not answer. ``outgrown`` is True if the database belongs to a newer release, so that this
+    process no longer uses it.
     """
 
     backlog: Backlog | None
@@ -156,7 +159,8 @@ class Readiness:
         """The reason why all work has ended, once the database belongs to a newer release."""
 
     async def look(self) -> Standing:
-        """Returns the state of all parts, at most a second old."""
+        """Returns the state of the service; a state at most one second old is returned without
+        probing again."""
         if self._standing is not None and self._clock.monotonic() - self._looked < _FRESH_SECONDS:
             return self._standing
         # One who gives up must not end the look of the others.

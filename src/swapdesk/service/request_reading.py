@@ -1,5 +1,5 @@
-"""Strict parsing of parameters and bodies; a 422 names what is wrong (contract 1.5 to 1.14 and
-3.4)."""
+"""Strict parsing of parameters and bodies; a 422 answer names what is wrong (contract 1.5 to 1.14
+and 3.4)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""Name of a query parameter that is never accepted as a credential and is never a parameter of an
-operation (contract 2.4)."""
+"""Name of a query parameter. A value sent under this name is never accepted as a credential, and no
+operation has a parameter of this name (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -44,7 +44,8 @@ def names_api_key(query_string: bytes) -> bool:
 
 
 def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
-    """Decodes names and values of a query string; raises 422 for bytes that are not UTF-8."""
+    """Decodes names and values of a query string. Raises a 422 error for bytes that are not
+    UTF-8."""
     pairs = []
     for part in query_string.split(b"&"):
         if part:
@@ -69,7 +70,8 @@ def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """Validates parameters as ``model``; raises a 422 that names every wrong parameter."""
+    """Validates query or path parameters as ``model``. Raises a 422 error that names every wrong
+    parameter."""
     try:
         return parse_query(model, pairs)
     except QueryError as error:
@@ -85,8 +87,9 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """Returns the body of a request. Raises 415 if the request declares a type other than JSON, or
-    an encoding. Raises 413 as soon as the body is longer than allowed."""
+    """Returns the body of a request. Raises a 415 error if the request declares another type than
+    JSON in UTF-8, or a content encoding. Raises a 413 error as soon as the body is longer than
+    BODY_LIMIT."""
     content_type = request.headers.get("content-type", "")
     kind, *rest = (part.strip().lower() for part in content_type.split(";"))
     named = (part.partition("=") for part in rest)
@@ -123,7 +126,7 @@ def json_object(data: bytes) -> dict[str, Any]:
 
 
 def body(model: type[M], sent: dict[str, Any]) -> M:
-    """Validates a body as ``model``; raises a 422 that names every wrong field."""
+    """Validates a body as ``model``. Raises a 422 error that names every wrong field."""
     try:
         return validate(model, sent, side="service")
     except ShapeError as error:
@@ -137,8 +140,8 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """Adds to each field of a refusal the value that the caller sent in this field, unless none was
-    sent (contract 3.2)."""
+    """Adds to each field in the error the value that the caller sent for it, if one was sent
+    (contract 3.2); returns the error. ``sent`` are the values by field."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

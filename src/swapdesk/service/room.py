@@ -1,4 +1,4 @@
-"""What most rooms of a service share: store, catalogue, venues, clock and randomness."""
+"""What most parts of a service share: store, catalogue, venues, clock and random numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from swapdesk.service.venues.registry import Venues
 
 
 class Shared(Struct, frozen=True):
-    """The collaborators that all rooms of a service share.
+    """The objects that all parts of a service share.
 
-    ``rng`` draws ids, and chooses among equals.
+    ``rng`` draws ids, and decides between equally good alternatives.
     """
 
     store: Store
@@ -26,7 +26,8 @@ class Shared(Struct, frozen=True):
 
 
 class Room:
-    """A part of the service that uses the shared collaborators. One per process."""
+    """Base class of the parts of a service that use the shared objects. A process has one instance
+    of each part."""
 
     def __init__(self, shared: Shared) -> None:
         self._store = shared.store

@@ -1,13 +1,14 @@
 """The layer between the server and a handler, the same for every request.
 
-The steps are, in this order: route, method, the own clock, access (or payment, or signature), rate
-limit, parameters, handler. Every answer carries ``Date`` from the clock and ``x-request-id``, also
-404, 405, 413 and a refused WebSocket handshake.
+The steps are, in this order: find the operation, check the method, check this process's clock,
+check credentials (or take a payment, or check a signature), apply the rate limit, parse the
+parameters, call the handler. Every answer carries ``Date`` from the service's clock and
+``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
 
 Routes come from the operations table. There are no redirects: a trailing slash is another path
-(contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``, like every method without a row,
-except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get the name of a
-request's row, never a value from the caller.
+(contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``, like every method that the table
+lacks, except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get the
+operation's name, never a value from the caller.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ from swapdesk.wire.price_tiers import PriceTier
 logger = logging.getLogger(__name__)
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
-"""Operations whose unknown parameters the public service ignores (contract 1.22)."""
+"""Operations that ignore unknown parameters in the dialect of the public service, as that service
+does (contract 1.22)."""
 
 
 _ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
@@ -74,7 +76,7 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """Returns an answer with its members renamed for the dialect.
+    """Returns the JSON of an answer with its members named as in ``dialect``.
 
     In the OpenAPI document only ``serviceId`` and the format of ``validUntil`` are changed.
     """
@@ -89,7 +91,9 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Seen(Struct):
-    """What becomes known about a request, for its answer and its observers."""
+    """Collects what becomes known about a request while it is handled, for the headers of its
+    answer and for observers. ``admission`` is the state of the rate limit; ``paid`` are headers
+    about a payment."""
 
     call: Call
     dialect: Dialect
@@ -99,14 +103,15 @@ class Seen(Struct):
     paid: _Headers = ()
 
     def refused(self, error: ServiceError) -> None:
-        """Records the state of the full window and the time to retry, if the call was refused
-        because of a rate limit."""
+        """Records the rate-limit state of a call that was refused because a window is full; does
+        nothing for any other error."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
 
 
 class Found(Struct, frozen=True):
-    """The operation of a request, and the path parameters as they were sent."""
+    """The operation that a request's path and method name, and the path parameters as they were
+    sent."""
 
     operation: Operation
     parameters: list[tuple[str, str]]
@@ -131,7 +136,8 @@ class _Template(Struct, frozen=True):
 
 
 class Router:
-    """Finds the operation of a path under ``prefix``; a literal segment wins over a parameter."""
+    """Finds the operation of a path under ``prefix``. A path without parameters is preferred to one
+    with parameters, and a path with fewer parameters to one with more."""
 
     def __init__(self, operations: Iterable[Operation], prefix: str) -> None:
         self._prefix = prefix
@@ -154,7 +160,8 @@ class Router:
     def find(self, method: str, path: str) -> Found:
         """Returns the operation of a request.
 
-        Raises NOT_FOUND, or METHOD_NOT_ALLOWED with ``Allow``.
+        Raises NOT_FOUND for an unknown path, METHOD_NOT_ALLOWED with the header ``Allow`` for a
+        method that the path lacks.
         """
         prefix, rest = path[: len(self._prefix)], path[len(self._prefix) :]
         if prefix == self._prefix and rest.startswith("/"):
@@ -189,8 +196,9 @@ _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "or
 _AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
     RateClass.EXCHANGE: RateClass.ATTEMPT
 }
-"""The rate class in which a request is counted on arrival, by the rate class of its operation. An
-exchange counts as an attempt on arrival, and as an exchange only when it begins."""
+"""The rate class in which a request is counted on arrival, by the rate class of its operation. Both
+are the same, except that an exchange counts as an attempt on arrival, and as an exchange only when
+it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
@@ -203,11 +211,13 @@ class _Answer(Struct):
 _PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
 _NOT_NOW = "The service cannot answer at present. Try again."
 _GONE = _Answer(b"", 499, ())
-"""Answer to a client that left before its request was complete; the status 499 is only logged."""
+"""The answer recorded for a client that left before its request was complete. It is never sent; the
+status 499 is for the log."""
 
 
 class Surface:
-    """The ASGI application below ``PREFIX``, without the lifespan."""
+    """The ASGI application that serves all paths under ``PREFIX``. Background tasks belong to the
+    application that contains it."""
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
@@ -285,9 +295,9 @@ class Surface:
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
         """Takes the payment for the handshake of an order stream and returns the payer. Returns
-        None if the handshake has credentials or payments are not accepted.
+        None if the handshake has credentials, or if payments are not accepted.
 
-        The price is the same as for asking for the state of an order.
+        The price is that of asking for the state of an order.
         """
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
@@ -359,7 +369,8 @@ class Surface:
         return await self._carried_out(match, caller, request, seen, origin, signed)
 
     async def _ready(self, scope: Scope) -> _Answer:
-        """Returns the answer to the operator's probe, which is in no document of the API."""
+        """Returns the answer to the operator's readiness probe: status 200, or 503 if the service
+        is not ready. The probe is not part of the API."""
         if scope["method"] != "GET":
             raise _only_get()
         _no_parameters(scope["query_string"])
@@ -395,8 +406,8 @@ class Surface:
         """Returns the handler's answer to a call that begins an exchange. The call is counted only
         when the exchange begins.
 
-        If the call is not counted, because it was refused or repeated an earlier one, the
-        rate-limit headers state the windows without it.
+        If it is not counted, because it was refused or repeats an earlier call, the rate-limit
+        headers state the windows without this call.
         """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
@@ -454,9 +465,9 @@ class Surface:
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
-        """Yields the payer once the payment is verified and stored. The caller of this function
-        then carries out the paid call: if the call succeeds, the payment is settled; if the call is
-        refused, the payment is freed.
+        """Verifies and reserves the payment, and yields the payer while the paid call is carried
+        out. The payment is settled if the block ends normally, and made usable again if the block
+        raises.
 
         Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
         answer has to be withheld.
@@ -483,10 +494,10 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body of a request with a valid signature, and its delivery.
+        """Returns the body of a webhook request with a valid signature, and its delivery.
 
-        Requests with wrong signatures count by their address; valid ones are never limited by that
-        count.
+        A request with an invalid signature counts against the rate limit of its address; requests
+        with a valid one do not.
         """
         try:
             source = dict(match.parameters)["source"]
@@ -498,11 +509,11 @@ class Surface:
             raise
 
     async def _require_knowledge(self) -> None:
-        """Raises StoreUnavailable if the known keys may be outdated, and SERVICE_UNAVAILABLE if the
-        clock of this process is wrong.
+        """Raises StoreUnavailable if the known API keys may be outdated, and SERVICE_UNAVAILABLE if
+        the clock of this process is wrong.
 
-        Rate limits, prices and payments depend on current keys and a right clock. The caller is not
-        told which of them is missing, because another process may answer, or this one later.
+        Rate limits, prices and payments depend on both. The caller is not told the reason, because
+        another process may answer, or this one later.
         """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
@@ -526,8 +537,8 @@ class Surface:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    """Returns the value of the header ``Date`` for a second since 1970. It is cached, because many
-    answers are sent in the same second."""
+    """Returns the value of the header ``Date`` for a time in seconds since 1970. It is cached,
+    because many answers are sent in the same second."""
     return formatdate(second, usegmt=True).encode()
 
 
@@ -539,9 +550,9 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """Returns the headers that say who sent a request, such as credentials and origin, without
-    surrounding blanks (RFC 9110 5.5). The values of a repeated header are joined into one text, so
-    a request with two credentials is refused as invalid."""
+    """Returns the headers that say who sent a request, such as credentials and origin, by
+    lower-case name and without surrounding blanks (RFC 9110 5.5). The values of a repeated header
+    are joined into one text, so a request with two credentials is refused as invalid."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
         header = _SAYS_WHO.get(name)

@@ -1,7 +1,7 @@
-"""Security scans: a token is scanned when it is selected, and again once its verdict is stale.
+"""Security scans of tokens.
 
-A request for quotes or for ``GET /minMax`` selects its tokens; the answer never waits for the scan
-(contract 5.13).
+A token is scanned when a request for quotes or for ``GET /minMax`` names it, unless it has a
+verdict that is still valid; the answer never waits for the scan (contract 5.13).
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ RETRY_AFTER = timedelta(minutes=5)
 """Time after which a token may be scanned again if its scan failed."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
 """Time for which a scan is reserved for the process that began it. After that another process may
-scan the token, because the first one may have been killed."""
+scan the token, because the first process may have been killed."""
 
 logger = logging.getLogger(__name__)
 
 
 class TokenScanner(Protocol):
     async def scan(self, token: Token) -> TokenSecurityScan:
-        """Returns the current verdict, with ``expires_at``."""
+        """Scans the token; returns the verdict with the time until which it is valid
+        (``expires_at``)."""
         ...
 
 
 class TokenScans:
     """Scans tokens for security, and keeps the verdicts in the catalogue and in the store.
 
-    Each scan is done by a single process; all other processes take its verdict from the store.
-    Without a scanner nothing is scanned. A verdict that has become stale is still used until a
-    newer one exists, also after a restart. Its ``expires_at`` shows how old it is.
+    Each scan is done by a single process; all other processes take its verdict from the store. If
+    ``scanner`` is None, nothing is scanned. An expired verdict is used until a newer one exists,
+    also after a restart; its ``expires_at`` shows how old it is.
     """
 
     def __init__(
@@ -52,18 +53,19 @@ class TokenScans:
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, int] = {}
-        """The time at which each verdict that was read from the store becomes stale, by token id,
-        in microseconds since 1970."""
+        """For each token id, the time at which the verdict that was read from the store expires, in
+        microseconds since 1970."""
 
     async def catch_up(self) -> None:
-        """Reads the verdicts that other processes and earlier runs have stored. Raises
+        """Takes over the verdicts that other processes and earlier runs have stored. Raises
         StoreUnavailable."""
         for token_id, written, ends in await self._store.scans.newer(self._ends):
             self._ends[token_id] = ends
             self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:
-        """Begins a scan of each token whose verdict is missing or stale."""
+        """Begins a scan of each of these tokens whose verdict is missing or expired; does nothing
+        without a scanner."""
         if self._scanner is None:
             return
         for token in tokens:

@@ -1,9 +1,10 @@
-"""Compares the clock of this process with the database's, which is the same for all processes.
+"""Compares the clock of this process with the database's clock, which is the same for all
+processes.
 
-If the clock is ahead, orders and bundles would expire although their payers are still in time. If
-it is behind, a quote would be accepted although its price is long outdated. In both cases calls
-would be counted in the windows of another time. So a process whose clock is wrong does nothing that
-depends on time.
+If this process's clock is ahead, orders and bundles would expire although their payers are still in
+time. If it is behind, a quote would be accepted although its price is long outdated. In both cases
+calls would be counted in the wrong rate-limit windows. So a process whose clock is wrong does
+nothing that depends on time.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Knows whether the clock of this process agrees with the database's, within ``tolerance``.
+    """Knows whether the clock of this process agrees with the database's clock, within
+    ``tolerance``.
 
-    Without a ``tolerance`` the clock is right by definition, because no other process works by it.
+    If ``tolerance`` is None, this is the only process of the service, and its clock is never called
+    wrong.
     """
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
@@ -35,16 +38,17 @@ class Timekeeper:
 
     @property
     def is_shared(self) -> bool:
-        """True if other processes may use the database's clock, too."""
+        """True if other processes may use the same database, so that clocks are compared."""
         return self._tolerance is not None
 
     @property
     def is_right(self) -> bool:
-        """True if the clock agreed with the database's at the last look."""
+        """True if the clock agreed with the database's clock when they were last compared."""
         return self._right.is_set()
 
     async def look(self) -> None:
-        """Compares the clock with the database's. Raises StoreUnavailable."""
+        """Compares this process's clock with the database's clock and records the result. Raises
+        StoreUnavailable."""
         if self._tolerance is None:
             return
         before = self._clock.now()
@@ -62,10 +66,10 @@ class Timekeeper:
             self._right.set()
 
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``part``, a part of the background work, as long as the clock is right.
+        """Runs ``part`` while the clock is right.
 
-        When the clock becomes wrong, ``part`` is cancelled, in the same way as at the end of the
-        process. It is started again when the clock is right again.
+        When the clock becomes wrong, ``part`` is cancelled; when the clock is right again, ``part``
+        is started anew. Returns when ``part`` ends by itself.
         """
         while True:
             await self._right.wait()

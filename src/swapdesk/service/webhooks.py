@@ -1,6 +1,6 @@
 """Events that venues and bundlers send to the service (contract 15).
 
-An event is only a hint that an order, or an operation of a bundle, has news. The worker then asks
+An event only hints that an order, or an operation of a bundle, has changed. The worker then asks
 the venue itself, as it also does without events. So an event that is forged, repeated, late or out
 of order changes neither money nor a state, and a lost one costs only time.
 
@@ -36,8 +36,8 @@ BUNDLER = "bundler"
 about orders."""
 
 _LEG = re.compile(r"([0-9A-Za-z]{1,64}):", re.ASCII)
-"""Pattern of the key by which a venue knows an order's leg: our id of the order, then the leg's
-name."""
+"""Pattern of the key by which a venue knows an order's leg: this service's id of the order, a
+colon, and the leg's name."""
 
 
 class Delivery(Struct, frozen=True):
@@ -72,11 +72,11 @@ class Webhooks:
         self._bundles = bundles
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
-        """Returns the delivery as its headers describe it, before the body is read. The signature
-        is not checked yet.
+        """Returns the delivery as its headers describe it, before the body is read and the
+        signature checked. Raises NOT_FOUND for an unknown source.
 
-        Raises NOT_FOUND for an unknown source. Raises INVALID_API_CREDENTIALS if the headers are
-        missing, malformed or of another time, so that no body could have a valid signature.
+        Raises INVALID_API_CREDENTIALS if the headers are missing or malformed, or if their
+        timestamp is too far from the present, because then no signature is accepted.
         """
         now = self._clock.now().timestamp()
         if source not in self._secrets:
@@ -97,15 +97,16 @@ class Webhooks:
         return Delivery(source, event_id, timestamp, signatures)
 
     def verified(self, claimed: Delivery, body: bytes) -> Delivery:
-        """Returns the delivery if its signature is the source's. Raises INVALID_API_CREDENTIALS."""
+        """Returns ``claimed`` if its signature was made with the source's secret. Raises
+        INVALID_API_CREDENTIALS if not."""
         secret = self._secrets[claimed.source]
         if not is_signed(secret, claimed.event_id, claimed.timestamp, body, claimed.signatures):
             raise _unsigned()
         return claimed
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
-        """Wakes the worker or the bundles that the event concerns; does nothing for a repeated
-        event.
+        """Wakes the worker for the order, or the watch of bundles, that the event concerns; does
+        nothing for a repeated event.
 
         Raises VALIDATION_ERROR if the body names another id than the header.
         """
@@ -129,7 +130,8 @@ class Webhooks:
 
 
 def _unsigned() -> ServiceError:
-    """Returns the refusal, which is the same for every fault, so that a forger learns nothing."""
+    """Returns the error for an event whose signature is not accepted. It is the same for every
+    cause, so that a forger learns nothing."""
     return ServiceError(
         ErrorCode.INVALID_API_CREDENTIALS,
         "The signature of this event is missing, wrong, too old or too early.",

@@ -61,7 +61,7 @@ QUITS = "q quits."
 
 def brief_warning(warning: str) -> str:
     """Returns a shorter form of ``warning`` for narrow screens: its first sentence, cut before the
-    word "and", followed by ``q quits.``"""
+    word "and" if it has one, followed by ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
@@ -100,9 +100,9 @@ itself. It is so large that in practice only :class:`GarbageRounds` collects eve
 
 
 class GarbageRounds(Struct):
-    """Runs Python's garbage collection at moments when no key has to wait for it. The application
-    calls :meth:`begin` when it starts, :meth:`key` at every key, :meth:`tick` once a second, and
-    :meth:`end` when it ends."""
+    """Runs Python's garbage collection at moments when no key has to wait for it. Its owner calls
+    :meth:`begin` when the application starts, :meth:`key` at every key, :meth:`tick` once a second,
+    and :meth:`end` when the application ends."""
 
     clock: Clock
     _aside: float = 0.0
@@ -221,7 +221,7 @@ class DeskApp(SafeApp[int]):
     def _begin(self) -> None:
         """Starts the desk unless it was started already. This is called after the first frame and
         at every tick, because Textual drops the callback of the first frame if a key opens another
-        page before it."""
+        page before that frame."""
         if not self._begun:
             self.start()
 

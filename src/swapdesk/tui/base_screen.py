@@ -60,7 +60,8 @@ Working = list[tuple[Verb, CommandState]]
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
     """Returns the verbs (commands with keys) of a screen: ``own``, followed by the verbs that work
-    on every screen. Of the latter, a verb with the same id as one in ``own`` is left out."""
+    on every screen. A verb that works on every screen is left out if ``own`` has a verb with the
+    same id."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
@@ -443,7 +444,7 @@ class DeskScreen(Screen[None]):
         urgent: bool = False,
     ) -> None:
         """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. ``where_short`` and
-        ``next_short`` replace them on narrow screens. ``urgent`` draws the line as a warning."""
+        ``next_short`` replace them on narrow screens. With ``urgent`` the next step is bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:

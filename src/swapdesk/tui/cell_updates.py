@@ -77,8 +77,8 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
     """Returns the text with escape sequences that writes the pieces of one row, and the style that
-    the terminal has afterwards. Before it, the cursor is at column ``at`` and the terminal's style
-    is ``style``."""
+    the terminal has afterwards. Before the text is written, the cursor is at column ``at`` and the
+    terminal's style is ``style``."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -150,8 +150,8 @@ class PageUpdate(LayoutUpdate):
 
 class CellCompositor(Compositor):
     """Textual's compositor with updates that write few bytes. After each update it clears the
-    caches of the shown strips, in which a strip may refer to itself, so that the memory of old
-    strips is freed at once."""
+    caches of the shown strips, in which a strip may refer to itself, so that a strip is freed as
+    soon as it is no longer shown."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
         """Yields region, clip and rows of each visible widget, limited to the rows of the screen

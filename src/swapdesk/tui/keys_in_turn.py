@@ -1,11 +1,12 @@
 """A queue for keys: each key is given out only after the key before it has had its effect.
 
 The toolkit gives a key to the focused widget, and runs a binding only after the widget has returned
-the key. Without the queue, fast keys would reach the page and the field from before: letters would
-be lost, or would act on a page that nobody has seen yet.
+the key. Without the queue, keys typed fast would reach the page and the field that were in view
+before an earlier key took effect: letters would be lost, or would act on a page that nobody has
+seen yet.
 
 A key that was pressed while another page was in view is given out only if a field takes it as text.
-Otherwise it is dropped, together with the keys after it that were pressed on another page too.
+Otherwise it is dropped, together with the following keys, if they were pressed on another page too.
 
 On an empty line a letter may be a key or the beginning of a word, so it waits a moment for further
 letters.
@@ -46,8 +47,8 @@ KeyStage = Literal["taken", "said", "opened"]
 
 class KeyTaken(Message):
     """A message that is posted to the widget that got a key, behind all messages posted there
-    earlier. When the application receives it, the widget has handled the key. ``turn`` is the
-    number of the key, ``stage`` how far it had come."""
+    earlier. When this message comes back to the application, the widget has handled the key.
+    ``turn`` is the number of the key, ``stage`` how far it had come."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -57,8 +58,8 @@ class KeyTaken(Message):
 
 class KeyInProgress(Struct, frozen=True):
     """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
-    number, ``page`` and ``widget`` are those that got it, and ``since`` is the time in seconds at
-    which it was given out."""
+    number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
+    received it."""
 
     turn: int
     event: Event

@@ -62,8 +62,8 @@ class Page(DeskScreen):
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Returns the commands of this screen, without those for the sandbox if the desk is live,
-        and without those that write if the desk only reads."""
+        """Returns the commands of this screen, without the commands for the sandbox if the desk is
+        live, and without the commands that write if the desk only reads."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -95,8 +95,8 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Returns where the funds of all orders are, from the journal and the open orders that the
-        desk follows."""
+        """Returns where the funds of all orders are, according to the journal and to the open
+        orders that the desk follows."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -130,7 +130,7 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """True if the page shows a countdown. Its header is then redrawn every second, too."""
+        """True if the page shows a countdown. The header is then redrawn every second, too."""
         return False
 
     def on_tick(self) -> None:
@@ -318,8 +318,8 @@ class Page(DeskScreen):
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
     """Returns what the header shows about API calls of the kind ``spends``: the rate limit with the
-    fewest calls left. If the service sends no rate limits, it shows how many calls the desk made
-    this hour; None if it made none."""
+    fewest calls left. If the service sends no rate limits, returns the number of calls that the
+    desk made this hour; None if there were none."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -329,9 +329,10 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header state to draw on an idle screen: ``shown``, the one on the screen, if
-    ``state`` differs only in ages, otherwise ``state``. A changed number of remaining read calls
-    counts as a difference only when few are left, because the desk reads by itself all the time."""
+    """Returns the header to draw on an idle screen: ``shown``, which is on the screen now, if the
+    new ``state`` differs only in ages, otherwise ``state``. A changed number of remaining read
+    calls counts as a difference only when few are left, because the desk reads by itself all the
+    time."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:

@@ -91,8 +91,8 @@ class Order(WireModel):
     REQUIRED = frozenset({"serviceId", "status"})
     SHARED = frozenset({"in_token", "out_token"})
     JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
-    """Fields that must be read from the same order object: ``is_dex`` decides whether the deposit
-    address and tag are kept."""
+    """Fields that must not be read separately: ``is_dex`` decides whether the deposit address and
+    tag are kept."""
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"

@@ -140,12 +140,13 @@ class LegFilters(RequestModel):
 
 
 class RouteOptions(LegFilters):
-    """The parameters that both kinds of quotes have (contract 6.9 to 6.20).
+    """The parameters that requests for quotes of swaps and of private sends have in common
+    (contract 6.9 to 6.20).
 
     ``markup`` is in percent; if it is absent, the account's default applies. ``rotate_fallback``
     requires ``rotate_payout_wallets``. ``deviation_threshold`` (in percent) and
     ``rotation_lookback`` (a number of orders) apply only with ``rotate_payout_wallets``. If
-    ``use_xmr`` is true, the hop of a private route goes through XMR.
+    ``use_xmr`` is true, the coin between the two exchanges of a private route is XMR.
     """
 
     fixed: QueryBoolean = False

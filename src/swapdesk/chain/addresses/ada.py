@@ -30,8 +30,8 @@ ENTERPRISE_KEY = 6
 
 _HASH = 28
 _BYRON_STARTS = ("Ae2", "DdzFF")
-"""First characters of the Byron addresses of Icarus and Daedalus wallets. Those of older wallets
-begin otherwise."""
+"""First characters of the Byron addresses of Icarus and Daedalus wallets. Byron addresses of older
+wallets begin with other characters."""
 _BYRON_HEAD = b"\x82\xd8\x18"
 """The first bytes of every Byron address. In CBOR they begin a pair whose first item is a byte
 string that itself contains CBOR."""
@@ -41,14 +41,15 @@ _NETWORK_MAGIC = 2
 
 def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
     """Returns a Shelley address. ``kind`` is the address type in the header byte, and ``hashes``
-    are the bytes after that byte."""
+    are all bytes that follow the header byte."""
     payload = bytes([kind << 4 | network]) + hashes
     values = bech32.regroup(payload, 8, 5, pad=True)
     return bech32.encode(PREFIX, values, bech32.BECH32)
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the address; a Shelley address is put into lower case. Raises AddressProblem."""
+    """Returns the checked address, a Shelley address in lower case. Raises AddressProblem if the
+    text is not a payment address of the main network."""
     lowered = text[:6].lower()
     if lowered.startswith(f"{PREFIX}1"):
         return ParsedAddress(_read_shelley(text))
@@ -90,8 +91,8 @@ def _require_hashes(kind: int, hashes: bytes, length: int) -> None:
 
 
 def _is_pointer(tail: bytes) -> bool:
-    """Returns True if the bytes are exactly three numbers in the encoding of pointer addresses:
-    seven bits in each byte, with the top bit set in all bytes of a number but its last."""
+    """Returns whether the bytes are exactly three numbers in the encoding of pointer addresses:
+    each byte holds seven bits, and the top bit is set in every byte of a number except its last."""
     ends = [place for place, byte in enumerate(tail) if byte < 0x80]
     return len(ends) == 3 and ends[-1] == len(tail) - 1
 
@@ -145,7 +146,8 @@ class CborError(ValueError):
 
 
 def decode_cbor(payload: bytes) -> CborItem:
-    """Returns the one item that ``payload`` consists of. Raises CborError."""
+    """Returns the decoded CBOR item that ``payload`` consists of. Raises CborError if the payload
+    is not exactly one item."""
     item, rest = _cbor_item(payload, _CBOR_DEPTH)
     if rest:
         raise CborError("more bytes than one item")
@@ -153,8 +155,8 @@ def decode_cbor(payload: bytes) -> CborItem:
 
 
 def _cbor_head(payload: bytes) -> tuple[int, int, bytes]:
-    """Returns the major type, the argument and the bytes that follow. Raises CborError if the
-    argument is not in its shortest form."""
+    """Returns three values: the major type, the argument, and the bytes after the head. Raises
+    CborError if the argument is not in its shortest form."""
     if not payload:
         raise CborError("it ends early")
     major, short, rest = payload[0] >> 5, payload[0] & 31, payload[1:]

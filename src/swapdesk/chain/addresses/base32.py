@@ -55,18 +55,18 @@ def _base32(payload: bytes) -> str:
 
 
 def encode(version: int, payload: bytes) -> str:
-    """Returns a StrKey from its version byte and payload."""
+    """Returns the StrKey text for a version byte and a payload."""
     body = bytes([version]) + payload
     whole = body + binascii.crc_hqx(body, 0).to_bytes(2, "little")
     return _base32(whole)
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Returns the version byte and the payload of a StrKey of any type; None if the text is not a
+    """Returns the version byte and the payload of a StrKey of any type. None if the text is not a
     StrKey with a correct checksum.
 
-    Base32 allows several spellings of the same bytes; only the spelling that encoding gives is
-    accepted.
+    Base32 allows several spellings of the same bytes; a StrKey counts only in the spelling that
+    :func:`encode` returns.
     """
     try:
         whole = base64.b32decode(text + "=" * (-len(text) % 8))
@@ -84,8 +84,8 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def muxed_parts(text: str) -> tuple[str, str] | None:
-    """Returns the account and the memo id of a muxed address with a correct checksum; None for any
-    other text."""
+    """Returns the account's address and the memo id that a muxed address contains. None for any
+    text that is not a muxed address with a correct checksum."""
     if text[:1] != "M":
         return None
     key = decode(text)
@@ -95,13 +95,14 @@ def muxed_parts(text: str) -> tuple[str, str] | None:
 
 
 def is_seed(text: str) -> bool:
-    """Returns True for a secret key with a correct checksum."""
+    """Returns True for a secret Stellar key with a correct checksum."""
     key = decode(text) if text[:1] == "S" and len(text) == LENGTH else None
     return key is not None and key[0] == SEED
 
 
 def read_stellar(text: str) -> ParsedAddress:
-    """Returns the account's address. Raises AddressProblem."""
+    """Returns the checked address of a Stellar account. Raises AddressProblem for any other text;
+    for a muxed address, the message names the account and the memo in it."""
     parts = muxed_parts(text)
     if parts is not None:
         account, memo = parts
@@ -127,8 +128,8 @@ def read_stellar(text: str) -> ParsedAddress:
 
 
 def _stellar_link(payment: PaymentRequest) -> PaymentLink:
-    """Returns a SEP-7 link. A memo of digits is written as a memo id, as exchanges give them out,
-    any other memo as text."""
+    """Returns a SEP-7 link. A memo that is a number without leading zeros is written as a memo id,
+    the form in which exchanges give memos out; any other memo is written as text."""
     memo, kind = payment.memo, None
     if memo is not None:
         is_id = memo.isascii() and memo.isdecimal() and str(int(memo)) == memo
@@ -190,12 +191,12 @@ def _algorand_checksum(key: bytes) -> bytes:
 
 
 def encode_algorand(key: bytes) -> str:
-    """Returns the address of a 32-byte key."""
+    """Returns the Algorand address of a 32-byte public key."""
     return _base32(key + _algorand_checksum(key))
 
 
 def read_algorand(text: str) -> ParsedAddress:
-    """Returns the address. Raises AddressProblem."""
+    """Returns the checked Algorand address. Raises AddressProblem for any other text."""
     require_alphabet(text, ALPHABET, "an Algorand address")
     require_length(len(text), (ALGORAND_LENGTH,))
     try:
@@ -218,8 +219,8 @@ def _read_algorand_hash(text: str) -> bytes | None:
 
 _HASH_LENGTH = 52
 _FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
-"""Ids of tokens on Algorand are numbers. These are the first id that is given to generated tokens,
-and how many ids are used for them."""
+"""Tokens on Algorand have numbers as ids. ``_FIRST_ASSET`` is the first id for generated tokens,
+and ``_ASSETS`` is the number of ids that are used for them."""
 
 ALGORAND = AddressKind(
     name="algo",

@@ -18,11 +18,12 @@ XRP_ALPHABET = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
 
 class Base58Error(ValueError):
-    """Raised if the text is not base58 of this alphabet, or its checksum is wrong."""
+    """Raised if a text has a character outside the base58 alphabet in use, or its checksum is
+    wrong."""
 
 
 def encode(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
-    """Returns the base58 text of bytes; every leading zero byte becomes one leading zero digit."""
+    """Returns the bytes as base58 text. Every leading zero byte becomes one leading zero digit."""
     number = int.from_bytes(payload, "big")
     digits = []
     while number:
@@ -41,7 +42,7 @@ def decode(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
 
 
 def as_number(text: str, alphabet: str = BITCOIN_ALPHABET) -> int:
-    """Returns the number that the digits stand for. Raises Base58Error for a character outside the
+    """Returns the number that a base58 text encodes. Raises Base58Error for a character outside the
     alphabet."""
     number = 0
     for character in text:
@@ -53,8 +54,8 @@ def as_number(text: str, alphabet: str = BITCOIN_ALPHABET) -> int:
 
 
 def reader(size: int) -> Callable[[str], bytes | None]:
-    """Returns a function that decodes base58 texts of exactly ``size`` bytes without a checksum,
-    and returns None for any other text."""
+    """Returns a function that decodes a base58 text without a checksum. The function returns None
+    unless the text encodes exactly ``size`` bytes."""
     shortest, longest = size, len(encode(b"\xff" * size))
 
     def read(text: str) -> bytes | None:
@@ -70,13 +71,13 @@ def reader(size: int) -> Callable[[str], bytes | None]:
 
 
 def spelled(payload: bytes) -> tuple[str, ...]:
-    """Returns the base58 text of the bytes as a tuple of one text, because a hash in base58 has
-    only one spelling."""
+    """Returns a tuple with the base58 text of the bytes as its only element, because a hash in
+    base58 has a single spelling."""
     return (encode(payload),)
 
 
 def checksum(payload: bytes) -> bytes:
-    """Returns the first four bytes of the double SHA-256."""
+    """Returns the first four bytes of the double SHA-256 of the payload."""
     return hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]
 
 

@@ -17,19 +17,19 @@ _VALUES = {character: value for value, character in enumerate(CHARSET)}
 BECH32 = 1
 BECH32M = 0x2BC830A3
 MAX_LENGTH = 90
-"""The most characters of a text by BIP 173; in a longer text the checksum does not detect all the
-errors that it is designed to detect."""
+"""Largest number of characters of a text by BIP 173. In a longer text the checksum does not detect
+all the errors that it is designed to detect."""
 
 LONG = 128
-"""The most characters of longer addresses, such as those of Cardano, which exceed the limit of BIP
-173."""
+"""Largest number of characters of addresses that exceed the limit of BIP 173, such as those of
+Cardano."""
 
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
 
 class Bech32Error(ValueError):
     """Raised for a text that is not bech32. ``fault`` is one of case, form, character, checksum,
-    variant, program."""
+    variant and program."""
 
     def __init__(self, fault: str) -> None:
         super().__init__(fault)
@@ -43,8 +43,8 @@ def _polymod(values: Iterable[int], check: int = 1) -> int:
 
 
 def _mixed(top: int) -> int:
-    """Returns what one step of the checksum adds to the remainder (by XOR). ``top`` are the five
-    bits that the step shifts out of the remainder."""
+    """Returns what one step of the checksum XORs into the remainder. ``top`` are the five bits that
+    the step shifts out of the remainder."""
     mixed = 0
     for bit, generator in enumerate(_GENERATOR):
         if top >> bit & 1:
@@ -60,17 +60,17 @@ def _expanded(prefix: str) -> list[int]:
 
 
 def encode(prefix: str, values: list[int], constant: int) -> str:
-    """Returns the bech32 text of a prefix and 5-bit values. ``constant`` decides which checksum is
-    added, that of bech32 or that of bech32m."""
+    """Returns the bech32 text of a prefix and 5-bit values. ``constant``, :data:`BECH32` or
+    :data:`BECH32M`, selects the checksum that is appended."""
     remainder = _polymod([*_expanded(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ constant
     tail = [remainder >> 5 * (5 - i) & 31 for i in range(6)]
     return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
 
 
 def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
-    """Returns three values: the prefix, the 5-bit values without the checksum, and the constant
-    that tells whether the checksum is that of bech32 or bech32m. Raises Bech32Error, also for a
-    text longer than ``limit``."""
+    """Returns three values: the prefix, the 5-bit values without the checksum, and the constant of
+    the checksum (:data:`BECH32` or :data:`BECH32M`). Raises Bech32Error if the text is not valid or
+    is longer than ``limit``."""
     if not text.isascii():
         # Some other letters fold to ASCII ones: the Kelvin sign to k.
         raise Bech32Error("character")
@@ -91,12 +91,12 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index of the wrong character in ``data``, if one single wrong character explains
-    the wrong checksum; else None. ``data`` is in lower case and includes the checksum.
+    """Returns the index of the wrong character in ``data`` if a single wrong character explains the
+    wrong checksum; None otherwise. ``data`` is in lower case and includes the checksum.
 
-    The code is linear. So a wrong value adds its error to the checksum's remainder, and the error
-    is advanced once for each character after it. BIP 173 allows a program to show the place, but
-    not to offer a correction.
+    The code is linear, so a wrong value adds its error to the checksum's remainder, and every
+    character after it advances the error by one step. BIP 173 allows a program to show the
+    position, but not to offer a correction.
     """
     if any(character not in CHARSET for character in data):
         return None
@@ -137,8 +137,8 @@ def encode_witness(prefix: str, version: int, program: bytes) -> str:
 
 
 def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
-    """Returns the witness version and the program of an address with this prefix, checked by all
-    rules of BIP 350. Raises Bech32Error."""
+    """Returns the witness version and the program of an address with this prefix. Raises
+    Bech32Error if the address breaks a rule of BIP 350."""
     own_prefix, values, constant = decode(text)
     if own_prefix != prefix or not values:
         raise Bech32Error("form")
@@ -153,9 +153,10 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem if cases are mixed or a character is
-    outside the alphabet. The first ``prefix_length`` characters (the prefix and its separator) are
-    not checked, because the caller already knows them."""
+    """Returns the text in lower case. Raises AddressProblem if upper and lower case are mixed or a
+    character is outside the bech32 alphabet; ``name`` names the form in the message. The first
+    ``prefix_length`` characters, a prefix that the caller has recognised, are exempt from the
+    alphabet."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
         if character.isalpha() and character.isupper() != upper:
@@ -176,8 +177,9 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
 
 
 def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
-    """Returns two values: the bytes of a text that starts with this prefix, and whether the text is
-    bech32 with exactly this prefix. Raises AddressProblem."""
+    """Returns two values: the bytes that a text encodes, and True if the text has exactly this
+    prefix and the checksum of bech32 (not bech32m). Raises AddressProblem if the text is not
+    valid."""
     try:
         own_prefix, values, constant = decode(lowered, limit)
         payload = bytes(regroup(values, 5, 8, pad=False))
@@ -189,14 +191,14 @@ def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[byte
 
 
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
-    """Returns the problem to raise for a wrong checksum. If one single wrong character explains it,
-    the problem states the character's position in the whole text."""
+    """Returns the problem to raise for a wrong checksum. If a single wrong character explains the
+    checksum, the problem states the character's position in the whole text, counted from 1."""
     index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)
     return wrong_checksum(None if index is None else len(prefix) + 2 + index)
 
 
 def has_prefix(*prefixes: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a text is bech32 or bech32m with one of these prefixes
+    """Returns a function that returns True for a bech32 or bech32m text with one of these prefixes
     and a correct checksum."""
 
     def matches(text: str) -> bool:

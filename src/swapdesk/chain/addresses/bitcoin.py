@@ -33,10 +33,10 @@ from swapdesk.chain.addresses.kind import (
 )
 
 LENGTHS = range(26, 36)
-"""Numbers of characters that a Base58Check address may have."""
+"""Numbers of characters that a Base58Check address can have."""
 _ONE_LENGTH = (34,)
-"""The only allowed number of characters on some chains. Their version byte is so large that all
-their addresses have this length."""
+"""The only number of characters that a Base58Check address can have on some chains, because their
+version byte is so large."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -61,8 +61,8 @@ def encode_key_hash(version: int, digest: bytes) -> str:
 
 
 def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int] = LENGTHS) -> str:
-    """Returns the text if it is a Base58Check address of one of the versions. Raises
-    AddressProblem."""
+    """Returns the text if it is a Base58Check address with one of the version bytes ``versions``
+    and a number of characters in ``lengths``. Raises AddressProblem if it is not."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), lengths)
     payload = base58.require(text)
@@ -73,9 +73,9 @@ def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int
 
 
 def _has_version(*versions: int) -> Callable[[str], bool]:
-    """Returns a function that tells whether a text is a Base58Check address with one of these
-    version bytes. No version may be below 0x3A, because the function only looks at texts of 34 or
-    35 characters, and lower versions give shorter addresses, too."""
+    """Returns a function that returns True for a Base58Check address with one of these version
+    bytes. No version may be below 0x3A: the function accepts only texts of 34 or 35 characters, and
+    lower versions also give shorter addresses."""
 
     def matches(text: str) -> bool:
         if len(text) not in (34, 35):
@@ -168,8 +168,8 @@ _read_base58_tron = _reader("T", versions=(TRON_VERSION,), lengths=_ONE_LENGTH)
 
 
 def _read_tron(text: str) -> ParsedAddress:
-    """Returns the address: version 0x41 and the twenty bytes of an EVM address. Raises
-    AddressProblem."""
+    """Returns the checked Tron address: version 0x41 and the twenty bytes of an EVM address, in
+    Base58Check. Raises AddressProblem, also for the hexadecimal form that nodes use."""
     if len(text) == 42 and text[:2] == "41" and set(text) <= set(HEXADECIMAL):
         raise AddressProblem(
             "prefix", "it is the hexadecimal form of a node. Give the one that starts with T", 1
@@ -183,8 +183,8 @@ CASH_PREFIX = "bitcoincash"
 CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 
 _CASH_SIZES = {0: 20, 3: 32}
-"""Number of bytes in the hash of a CashAddr. The key is the size code in the address's version:
-with 20 bytes the hash is that of a key or a script, with 32 bytes that of a script."""
+"""Number of bytes in the hash of a CashAddr, by the size code in the address's version byte. A hash
+of 20 bytes is that of a key or a script, a hash of 32 bytes that of a script."""
 _CASH_LENGTHS = (42, 61)
 """The numbers of characters that a CashAddr may have, checksum included: the first for a hash of 20
 bytes, the second for 32 bytes."""
@@ -206,7 +206,8 @@ def encode_cash(kind: int, digest: bytes) -> str:
 
 
 def read_cash(text: str) -> ParsedAddress:
-    """Returns the address in lower case and without ``bitcoincash:``. Raises AddressProblem."""
+    """Returns the checked Bitcoin Cash address in lower case and without ``bitcoincash:``. Raises
+    AddressProblem, also for the old form that Bitcoin shares."""
     if text[:1] in ("1", "3"):
         _refuse_old_cash(text)
     skipped = len(CASH_PREFIX) + 1 if text[: len(CASH_PREFIX) + 1].lower() == "bitcoincash:" else 0

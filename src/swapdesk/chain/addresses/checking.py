@@ -55,10 +55,10 @@ def check_address(
     """Returns the verdict on whether a payout of ``symbol`` on ``chain_name`` can go to ``text``.
     Never raises.
 
-    The text is neither trimmed nor repaired. In kinds whose chains have different prefixes (Cosmos,
-    Polkadot), ``chain_name`` decides which prefix is expected. ``contracts`` are token contracts of
-    the chain, which are refused as recipients. For a kind that is not in KINDS the verdict is not
-    ok and has the code ``unknown_kind``.
+    The text is neither trimmed nor repaired. For kinds whose chains have different prefixes
+    (Cosmos, Polkadot), ``chain_name`` selects the expected prefix. ``contracts`` are token
+    contracts of the chain, which are refused as recipients. A ``kind`` that is not in KINDS gives
+    the code ``unknown_kind``.
     """
     address_kind = ADDRESS_KINDS.get(kind)
     if address_kind is None:
@@ -87,15 +87,15 @@ def check_address(
 
 
 def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
-    """Returns the function that reads the addresses of a chain. For a chain whose name is unknown
-    here, this is the kind's ``read_unlisted`` if the kind has it."""
+    """Returns the function that reads the addresses of a chain. For a chain whose name is not known
+    here it is the kind's ``read_unlisted``, if the kind has one."""
     unlisted = chain_name is not None and network_of(kind.name, chain_name) is None
     return kind.read_unlisted if unlisted and kind.read_unlisted else kind.read
 
 
 def same_address(kind: str, text: str, other: str) -> bool:
-    """Returns True if two texts are addresses of the same account. They may differ in case or in
-    the form of the address. A text that is no valid address only equals itself."""
+    """Returns whether two texts are addresses of the same account, even if they differ in case or
+    form. A text that is not a valid address equals only itself."""
     first, second = check_address(kind, text), check_address(kind, other)
     if first.ok and second.ok:
         return first.account == second.account
@@ -120,12 +120,12 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Raises AddressProblem if the text is also an address of another kind, and that kind's
-    addresses prove more than those of ``asked``.
+    """Raises AddressProblem if the text is also an address of another kind whose form proves more
+    than that of ``asked``, the kind that was asked for.
 
     For example, some addresses of Osmosis and Litecoin are also 32 bytes of base58 and so look like
-    Solana addresses. If the reading proves no more than ``ANY_WORD``, a mistyped address of another
-    kind is refused as well.
+    Solana addresses. If the reading proves only ``ANY_WORD``, a mistyped address of another kind is
+    refused as well.
     """
     if asked.proof is Proof.CHECKSUM:
         return
@@ -139,7 +139,7 @@ def _refuse_better_proof(
 
 def _mistyped(text: str) -> str:
     """Returns a phrase such as ``a Bitcoin address with a typing error`` if the text looks like a
-    mistyped address of some kind; else an empty text."""
+    mistyped address of some kind. Otherwise returns an empty text."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
         read = _read_as(kind, text)
         mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
@@ -149,9 +149,8 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """Reads the text as an address of this kind. Returns the address, or the problem if the text is
-    not one. Burn addresses and system addresses, which the kind's reader refuses, count as
-    addresses here."""
+    """Reads the text as an address of this kind, and returns the address or the problem. A burn or
+    system address, which the kind's reader refuses, is returned as an address."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -198,8 +197,8 @@ def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Returns the account that belongs to each of these token contracts. The result is cached,
-    because many addresses are checked against the same contracts."""
+    """Returns, for each of these token contracts, the form that is the same for all its spellings.
+    The result is cached, because many addresses are checked against the same contracts."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 
@@ -218,10 +217,11 @@ def _refusal(
 
 
 def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None) -> str:
-    """Returns a noun phrase (``a Bitcoin address``) if the text is an address of any kind but the
-    asked one; else an empty text.
+    """Returns a noun phrase (``a Bitcoin address``) if the text is an address of a kind other than
+    ``asked``. Otherwise returns an empty text.
 
-    The kinds that prove most are tried first. A text that only proves ``ANY_WORD`` is not named.
+    Kinds whose form proves most are tried first. A text that only proves ``ANY_WORD`` is not named.
+    ``kinds`` limits the kinds that are tried; None means all.
     """
     others = kinds_by_proof() if kinds is None else kinds
     for kind in others:
@@ -238,8 +238,8 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """Returns a noun phrase for the address. It is ``a Bitcoin address`` or the like, and names the
-    network instead if the address belongs to another network than the main one, as in ``an Osmosis
+    """Returns a noun phrase for the address: ``a Bitcoin address``. If the address belongs to a
+    network other than the kind's main one, the phrase names that network: ``an Osmosis
     address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
@@ -247,8 +247,8 @@ def _called(kind: AddressKind, reading: ParsedAddress) -> str:
 
 
 def secret_warning(text: str) -> str:
-    """Returns a warning if the text has the form of a private key, which must not be stored or
-    sent; else an empty text."""
+    """Returns a warning, as a sentence, if the text has the form of a private key, which must not
+    be stored or sent. Otherwise returns an empty text."""
     digits = text.removeprefix("0x")
     if len(digits) == 64 and set(digits) <= set(HEXADECIMAL):
         return _secret_or_address(text)
@@ -258,8 +258,9 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Returns the warning for sixty-four hexadecimal digits. If they may also be an address of a
-    chain without checksums, the warning names this address and a transaction hash as well."""
+    """Returns the warning for sixty-four hexadecimal digits, which may be a private key. If they
+    may also be an address of a chain without checksums, the warning names the address and a
+    transaction hash too."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
@@ -279,9 +280,9 @@ UNSUPPORTED = (
 
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
-    """Returns True if the whole of ``text`` fits a pattern from the service, False if it does not,
-    and None if the pattern is not supported. Never raises. A text over 256 characters, or with
-    anything but printable ASCII, never fits."""
+    """Returns True if the whole of ``text`` matches a pattern from the service, False if it does
+    not, and None if the pattern is not supported. Never raises. A text with more than 256
+    characters, or with characters other than printable ASCII, never matches."""
     usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
     validator = _compiled(pattern) if usable else None
     if validator is None:
@@ -301,11 +302,11 @@ def check_recipient(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Returns the verdict of :func:`check_address`, restricted by the service's pattern (no
-    restriction if it is empty or None).
+    """Returns the verdict of :func:`check_address`, and also refuses an address that the service's
+    pattern does not match. An empty pattern or None refuses nothing.
 
-    The pattern is applied to the normalized spelling, which is the one to send. A text that does
-    not fit gets the code ``pattern``; an unsupported pattern adds a warning.
+    The pattern is matched against the normalized spelling, which is the one to send. An address
+    that does not match gets the code ``pattern``; an unsupported pattern adds a warning.
     """
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:
@@ -326,9 +327,9 @@ def _is_printable(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> SchemaValidator | None:
-    """Returns a validator that matches a pattern against a whole text; None if the pattern is
-    invalid or unsupported. For this the pattern is put into a group. It must also be valid outside
-    the group, because a pattern such as ``a)|(?:.*`` would close the group."""
+    """Returns a validator that matches a pattern against a whole text, or None if the pattern is
+    invalid or unsupported. The pattern is put into a group for this. It must also be valid by
+    itself, because a pattern such as ``a)|(?:.*`` would close the group."""
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     try:

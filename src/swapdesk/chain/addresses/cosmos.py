@@ -83,13 +83,14 @@ _ROLES = {
 
 
 def encode(prefix: str, account: bytes) -> str:
-    """Returns the address of a hash of 20 or 32 bytes."""
+    """Returns the bech32 address of ``account``, a hash of 20 or 32 bytes, with this prefix."""
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the address, with the chain that its prefix stands for. If ``unlisted`` is True, the
-    prefix may also be one that belongs to no chain known here. Raises AddressProblem."""
+    """Returns the checked address, with the chain that its prefix belongs to. If ``unlisted`` is
+    True, the prefix of a chain that is not known here is accepted too, with a warning. Raises
+    AddressProblem for any other text."""
     prefix = _prefix(text)
     network = NETWORKS.get(prefix)
     if network is not None:
@@ -103,7 +104,7 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 
 def _prefix(text: str) -> str:
     """Returns the part of the address before the separator, in lower case, or an empty text if
-    there is no separator. Raises AddressProblem if the prefix is one for something else than an
+    there is no separator. Raises AddressProblem if the prefix marks something other than an
     account, such as a validator."""
     prefix, separator, _ = text.lower().partition("1")
     for role, clause in _ROLES.items():

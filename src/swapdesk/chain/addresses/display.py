@@ -21,19 +21,18 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 END = 4
 
 _PREFIXES = tuple(dict.fromkeys(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks))
-"""Beginnings, such as ``bc1q``, that all addresses of one form have in common. They are skipped
-when two addresses are compared. In an address with such a beginning, upper and lower case mean the
-same."""
+"""Beginnings, such as ``bc1q``, that all addresses of one form share. They are skipped when two
+addresses are compared. An address with such a beginning means the same in upper and lower case."""
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
 _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), ("i", "l"))
 
 
 def looks_like(candidate: str, known: str) -> bool:
-    """Returns True if two different addresses have the same first and last four characters.
+    """Returns whether two different addresses could be mistaken for each other, because their first
+    and last four characters are equal.
 
-    The comparison ignores prefix and case. Two addresses that differ in case alone also look alike,
-    unless case has no meaning in their form (EVM, bech32). Two names look alike if they look the
-    same on the screen.
+    Prefix and case are ignored. Two addresses that differ only in case also look alike, unless
+    their form has no case (EVM, bech32). Two names look alike if they look the same on the screen.
     """
     if is_name(candidate) and is_name(known):
         return candidate != known and _drawn(candidate) == _drawn(known)
@@ -48,8 +47,8 @@ def looks_like(candidate: str, known: str) -> bool:
 
 
 def differing_characters(address: str, other: str) -> int:
-    """Returns the number of places at which the two addresses differ. If one address is longer,
-    each of its additional characters counts as one place."""
+    """Returns the number of positions at which two addresses differ. If one address is longer, each
+    of its additional characters counts as one position."""
     first, second = _spelling(address), _spelling(other)
     differing = sum(a != b for a, b in zip(first, second, strict=False))
     return differing + abs(len(first) - len(second))
@@ -57,13 +56,13 @@ def differing_characters(address: str, other: str) -> int:
 
 def prefix_of_form(address: str) -> str:
     """Returns the beginning that all addresses of this form share, such as ``0x``, ``bc1q`` or
-    ``cosmos1``; else an empty text."""
+    ``cosmos1``. Empty if the form has none."""
     lowered = address[:_LONGEST_PREFIX].lower()
     return next((prefix for prefix in _PREFIXES if lowered.startswith(prefix)), "")
 
 
 def is_name(text: str) -> bool:
-    """Returns True for a name of words, which some chains use for accounts."""
+    """Returns whether the text is a name made of words, which some chains use for accounts."""
     return any(matches(text) for matches in name_forms())
 
 
@@ -90,14 +89,14 @@ SIZE = 4
 
 
 def prefix_of(address: str) -> str:
-    """Returns ``0x`` if the address or hash begins with it; else an empty text. Other beginnings,
-    such as ``bc1q``, are those of :func:`prefix_of_form`."""
+    """Returns ``0x`` if the address or hash begins with it, otherwise an empty text.
+    :func:`prefix_of_form` returns other beginnings, such as ``bc1q``."""
     return "0x" if address.startswith("0x") else ""
 
 
 def groups(address: str) -> list[str]:
-    """Returns ``0x``, if present, as a group of its own, then groups of four characters; the last
-    may be shorter. A name of words is one group."""
+    """Returns the address in groups of four characters, of which the last may be shorter. ``0x`` is
+    a group of its own. A name made of words is one group."""
     if is_name(address):
         return [address]
     prefix = prefix_of(address)
@@ -107,24 +106,24 @@ def groups(address: str) -> list[str]:
 
 
 def grouped(address: str) -> str:
-    """Returns the address as shown on the screen, ``0x 5aAe b605 ...``. Copy the address itself
-    instead."""
+    """Returns the address as shown on the screen: ``0x 5aAe b605 ...``. This form is not for
+    copying."""
     return " ".join(groups(address))
 
 
 def ungrouped(text: str) -> str:
-    """Returns the address if the text was made by :func:`grouped` or :func:`wrapped_address`; any
-    other text unchanged."""
+    """Returns the address without the blanks that :func:`grouped` or :func:`wrapped_address`
+    inserted. A text that was not made by these functions is returned unchanged."""
     parts = text.split()
     whole = "".join(parts)
     return whole if len(parts) > 1 and groups(whole) == parts else text
 
 
 def wrapped_address(address: str, width: int) -> list[str]:
-    """Returns the whole address in rows of at most ``width`` cells, broken between groups only.
+    """Returns the whole address in rows of at most ``width`` cells, broken only between groups.
 
-    Each row has at least one group, even if ``width`` is too small for it. Rows after the first are
-    indented to the first group after ``0x``.
+    Each row has at least one group, even if ``width`` is too small for the group. Rows after the
+    first are indented so that their groups stand below the first group after ``0x``.
     """
     indent = "   " if prefix_of(address) else ""
     parts = groups(address)[1:] if indent else groups(address)
@@ -137,8 +136,8 @@ def wrapped_address(address: str, width: int) -> list[str]:
 
 
 def short(address: str) -> str:
-    """Returns ``0x 71C7 …976F`` or ``bc1q …5mdq``. Use it in lists, never where a person decides
-    about an address."""
+    """Returns a shortened address: ``0x 71C7 …976F`` or ``bc1q …5mdq``. It is for lists, never for
+    a place where a person decides about an address."""
     prefix = prefix_of(address)
     body = address[len(prefix) :]
     if len(body) <= 2 * SIZE or is_name(address):
@@ -148,9 +147,9 @@ def short(address: str) -> str:
 
 
 def differing_groups(address: str, other: str) -> list[int]:
-    """Returns the positions at which the results of :func:`groups` differ for the two addresses.
-    Upper and lower case are different, except in addresses with ``0x``. If one address has more
-    groups, its additional groups count as different."""
+    """Returns the indexes at which the :func:`groups` of two addresses differ. Case counts, except
+    in addresses with ``0x``. If one address has more groups, its additional groups count as
+    different."""
     first, second = groups(_comparable(address)), groups(_comparable(other))
     shared = min(len(first), len(second))
     differing = [i for i in range(shared) if first[i] != second[i]]
@@ -166,17 +165,16 @@ MAX_VALUE = 200
 PLACEHOLDER = "{txHash}"
 
 KNOWN = frozenset(host for kind in ADDRESS_KINDS.values() for host in kind.explorers)
-"""Hosts of public block explorers. A service's link to any other host is shown in full, never
-hidden behind an address."""
+"""Hosts of public block explorers. A service's link to any other host is shown as its whole URL,
+never behind the text of an address."""
 
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
 
 
 def known_page(link: str | None) -> str | None:
-    """Returns ``link`` if it may be shown under other words, such as an address. This is so for an
-    ``https`` link without a port or a user name, to a host in :data:`KNOWN`. Otherwise returns
-    None."""
+    """Returns ``link`` if it may be shown behind other text, such as an address: an ``https`` link,
+    without a port or a user name, to a host in :data:`KNOWN`. None for any other link."""
     if not link or len(link) > MAX_TEMPLATE + 3 * MAX_VALUE:
         return None
     if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):
@@ -189,8 +187,8 @@ def known_page(link: str | None) -> str | None:
 
 
 def transaction_link(template: str | None, transaction_hash: str) -> str | None:
-    """Returns the template with the transaction's hash in place of ``{txHash}``; None if the link
-    is not safe."""
+    """Returns the template with the transaction's hash in place of ``{txHash}``. None if there is
+    no template, or if the link would not be safe."""
     if not template or len(template) > MAX_TEMPLATE or PLACEHOLDER not in template:
         return None
     if not 1 <= len(transaction_hash) <= MAX_VALUE or set(transaction_hash) <= {"."}:

@@ -57,8 +57,9 @@ def _checksum(payload: bytes) -> bytes:
 
 
 def _prefix(network: int) -> bytes:
-    """Returns the bytes before the account in an address. A network number below 64 is one byte. A
-    larger number takes two bytes, over which its 14 bits are spread."""
+    """Returns the bytes that encode the network number at the start of an SS58 payload. A number
+    below 64 takes one byte. A larger number takes two bytes, over which its 14 bits are
+    distributed."""
     if network < 64:
         return bytes([network])
     first = (network & 0xFC) >> 2 | 0x40
@@ -73,8 +74,8 @@ def encode(network: int, account: bytes) -> str:
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Returns the network number and the account of an address with a correct checksum; None for
-    any other text."""
+    """Returns the network number and the 32-byte account of an SS58 address with a correct
+    checksum. None for any other text."""
     try:
         whole = base58.decode(text)
     except base58.Base58Error:
@@ -91,8 +92,9 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the address, with the chain that its network number stands for. If ``unlisted`` is
-    True, the number may also be one that belongs to no chain known here. Raises AddressProblem."""
+    """Returns the checked address, with the chain that its network number belongs to. If
+    ``unlisted`` is True, the number of a chain that is not known here is accepted too, with a
+    warning. Raises AddressProblem for any other text."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:

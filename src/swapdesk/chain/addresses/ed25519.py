@@ -9,7 +9,7 @@ _D = -121665 * pow(121666, -1, _P) % _P
 
 
 def is_point(key: bytes) -> bool:
-    """Returns True if the compressed key decodes to a point, with a canonical y coordinate."""
+    """Returns whether 32 bytes decode to a point of the curve, with a canonical y coordinate."""
     if len(key) != 32:
         return False
     number = int.from_bytes(key, "little")
@@ -25,8 +25,8 @@ def is_point(key: bytes) -> bool:
 
 
 def generated_point(seed: bytes, purpose: str) -> bytes:
-    """Returns thirty-two bytes that are a point of the curve. It tries several values, because only
-    about every second one is a point."""
+    """Returns thirty-two bytes that are a point of the curve. They depend only on ``seed`` and
+    ``purpose``. Several values are tried, because only about every second one is a point."""
     attempt = 0
     while True:
         key = expand(seed, f"{purpose} {attempt}", 32)

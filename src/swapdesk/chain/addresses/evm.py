@@ -29,7 +29,7 @@ LENGTH = 42
 SHAPE = r"^(0x)[0-9A-Fa-f]{40}$"
 _LAST_RESERVED = 0x1FF
 """The highest number that is refused as a reserved address. Precompiled contracts are numbered from
-1; the highest in use is 0x100."""
+1, and the highest number in use is 0x100."""
 _LOST = {
     "0x000000000000000000000000000000000000dead": "a burn address. What is sent to it is lost",
     "0xdead000000000000000042069420694206942069": "a burn address. What is sent to it is lost",
@@ -48,13 +48,14 @@ def _algorithm() -> ModuleType:
 
 
 def keccak(payload: bytes) -> bytes:
-    """Returns the Keccak-256 hash, with the padding that Ethereum and Monero use (not SHA3-256)."""
+    """Returns the Keccak-256 hash with the padding that Ethereum and Monero use, which differs from
+    SHA3-256."""
     return bytes(_algorithm().new(digest_bits=256, data=payload).digest())
 
 
 @lru_cache(maxsize=4_096)
 def checksummed(address: str) -> str:
-    """Returns the EIP-55 spelling of ``0x`` and 40 hexadecimal digits of any case."""
+    """Returns an address, ``0x`` and 40 hexadecimal digits of any case, in its EIP-55 spelling."""
     digits = address[2:].lower()
     nibbles = keccak(digits.encode("ascii")).hex()
     spelled = (
@@ -65,7 +66,8 @@ def checksummed(address: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the address in its EIP-55 spelling. Raises AddressProblem."""
+    """Returns the checked address in its EIP-55 spelling. Raises AddressProblem for any other text,
+    for reserved addresses and for burn addresses."""
     require_start(text, "0x")
     require_alphabet(text, HEXADECIMAL, "hexadecimal", 2)
     require_length(len(text), (LENGTH,))
@@ -99,14 +101,14 @@ def _refuse_lost(address: str) -> None:
 
 def contract_account(text: str) -> str:
     """Returns a text that is the same for all spellings of a contract's address: the address in
-    lower case. From a coin's type on Sui (``package::module::name``), only the package is
+    lower case. Of the type of a coin on Sui (``package::module::name``), only the package is
     returned."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
 def _link(payment: PaymentRequest) -> PaymentLink | None:
-    """Returns an ERC-681 link. Returns None if the chain id is not known: a wallet would pay a link
-    without an id on whatever chain it is set to."""
+    """Returns an ERC-681 link. Returns None if the chain id is not known, because a wallet would
+    pay a link without an id on whatever chain the wallet is set to."""
     chain_id = payment.chain_id
     if chain_id is None:
         return None

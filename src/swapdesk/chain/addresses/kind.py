@@ -23,17 +23,16 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 
 class Proof(IntEnum):
-    """How strongly the form of a text shows that the text is an address.
+    """How strongly the form of a text shows that the text is an address of a kind.
 
-    If a text is an address of two kinds, it is named after the kind that proves more. A text that
-    proves no more than ``ANY_WORD`` counts as an address only if an address of that kind was asked
-    for.
+    A text that is an address of two kinds is named after the kind that proves more. A text that
+    proves only ``ANY_WORD`` counts as an address only if an address of that kind was asked for.
     """
 
     ANY_WORD = 0
-    """Nearly any word has this form: it is a name without a checksum."""
+    """Nearly every word has this form, because it is a name without a checksum."""
     SHAPE = 1
-    """Length and alphabet fit, but a typing error cannot be detected."""
+    """Length and alphabet fit, but a typing error would not be detected."""
     CHECKSUM = 2
 
 
@@ -63,11 +62,11 @@ class Verdict(Struct, frozen=True):
 
 
 class ParsedAddress(Struct, frozen=True):
-    """An address that its kind's reader accepted: its canonical spelling and what was proven.
+    """An address that the reader of its kind accepted: its canonical spelling and what was proven.
 
-    ``network`` names the chain if the chains of the kind have addresses of their own. ``account``
-    is set if one account has several spellings. ``proves`` is set if this form proves more or less
-    than the kind's other forms. ``doubt`` is the one of :class:`Verdict`.
+    ``network`` names the chain if each chain of the kind has addresses of its own. ``account`` is
+    set if one account has several spellings. ``proves`` is set if this form proves more or less
+    than the other forms of the kind. ``doubt`` is a sentence as in :class:`Verdict`.
     """
 
     normalized: str
@@ -81,10 +80,11 @@ class ParsedAddress(Struct, frozen=True):
 
 
 class AddressProblem(ValueError):
-    """Raised if a text is not an address of a kind, with the reason.
+    """Raised if a text is not an address of a kind. ``code`` and ``position`` are those of
+    :class:`Verdict`.
 
-    ``clause`` is the end of the sentence "Not a Bitcoin address: ...". If ``whole`` is True,
-    ``clause`` is the complete message.
+    ``clause`` says why, as the end of the sentence "Not a Bitcoin address: ...". If ``whole`` is
+    True, ``clause`` is the complete message.
     """
 
     def __init__(
@@ -97,16 +97,16 @@ class AddressProblem(ValueError):
         self.whole = whole
 
     def sentence(self, chain: str) -> str:
-        """Returns the message for a chain's name: ``Not a Bitcoin address: character 23 is
-        ...``."""
+        """Returns the message for the user, with the name of the chain: ``Not a Bitcoin address:
+        character 23 is ...``."""
         if self.whole:
             return self.clause
         return f"Not {with_article(chain)} address: {self.clause}."
 
 
 def with_article(name: str) -> str:
-    """Returns the name with its article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``. Abbreviations
-    are read letter by letter."""
+    """Returns the name with its indefinite article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``.
+    Abbreviations are read letter by letter."""
     spelled = name[:2].isupper() and name[:1] in "AEFHILMNORSX"
     return f"{'an' if spelled or name[:1] in 'AEIOaeio' else 'a'} {name}"
 
@@ -118,13 +118,14 @@ UNLISTED = (
     "The beginnings of this chain's addresses are not known here. "
     "Compare it with another address of the chain."
 )
-"""The warning for an address on a chain whose prefix or number is not known here."""
+"""The warning for an address on a chain whose prefix or number is not known to this program."""
 BURNED = "This is a burn address. What is sent to it is lost."
 
 
 def wrong_checksum(position: int | None = None) -> AddressProblem:
-    """Returns the problem to raise for a wrong checksum. ``position`` is the place of the one wrong
-    character that explains it, or None if no place is known."""
+    """Returns the problem to raise for a wrong checksum. ``position`` is the position, counted from
+    1, of a single wrong character that explains the checksum; None if no such character is
+    known."""
     sentence = CHECKSUM_SENTENCE
     if position is not None:
         sentence = f"{sentence} Look at character {position}."
@@ -136,8 +137,8 @@ def burned() -> AddressProblem:
 
 
 def refuse_burned(payload: bytes) -> None:
-    """Raises AddressProblem if the bytes are all zero, because nobody can spend what is sent
-    there."""
+    """Raises AddressProblem if the bytes, the key or hash in an address, are all zero, because
+    nobody can spend what is sent there."""
     if not any(payload):
         raise burned()
 
@@ -153,7 +154,7 @@ def wrong_length(length: int, expected: str) -> AddressProblem:
 
 
 def require_length(length: int, allowed: Collection[int]) -> None:
-    """Raises AddressProblem if the length is not an allowed one."""
+    """Raises AddressProblem if the length of a text is not among the allowed ones."""
     if length not in allowed:
         of_range = f"{min(allowed)} to {max(allowed)}"
         of_few = " or ".join(map(str, allowed))
@@ -165,7 +166,8 @@ def wrong_start(expected: str) -> AddressProblem:
 
 
 def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> None:
-    """Raises AddressProblem at the first character from index ``start`` outside ``alphabet``."""
+    """Raises AddressProblem for the first character, from index ``start``, that is not in
+    ``alphabet``. ``name`` names the alphabet in the message."""
     outside = text[start:].lstrip(alphabet)
     if outside:
         place = len(text) - len(outside) + 1
@@ -179,9 +181,9 @@ MAX_MEMO_ID = 2**64 - 1
 
 class Network(Struct, frozen=True):
     """One of several chains of a kind whose addresses begin differently. ``mark`` is the bech32
-    prefix or the SS58 number with which they begin. ``names`` are further names of the chain, in
-    folded case. ``pattern`` is the published pattern of its addresses, if it differs from the
-    kind's."""
+    prefix or the SS58 number with which its addresses begin. ``names`` are further names of the
+    chain, case-folded. ``pattern`` is the published pattern of its addresses, empty if it is that
+    of the kind."""
 
     mark: str | int
     name: str
@@ -191,11 +193,11 @@ class Network(Struct, frozen=True):
 
 
 class MemoRule(Struct, frozen=True):
-    """The rules for the memo that a payment carries beside its address (contract 5.4).
+    """The rules for the memo that a payment carries besides its address (contract 5.4).
 
-    If ``largest`` is set, the memo is a number up to it. A whole number up to ``largest_id`` is a
-    memo id, any other text is memo text. ``per_client`` means that an exchange uses one address for
-    all clients and gives each client a memo.
+    If ``largest`` is set, the memo is a number up to ``largest``. If ``largest_id`` is set, a whole
+    number up to ``largest_id`` is a memo id, and any other text is memo text. ``per_client`` is
+    True if exchanges use one address for all clients and give each client a memo.
     """
 
     label: str
@@ -208,8 +210,8 @@ class MemoRule(Struct, frozen=True):
 class UnpaidForm(Struct, frozen=True):
     """A form of address that no payout goes to. It is recognised so that a message can name it.
 
-    ``when_asked`` says whether it is also named if an address of the same kind is asked for; it is
-    False if that kind's own reader has a better message.
+    ``when_asked`` says whether the form is also named if an address of its own kind was asked for.
+    It is False if the reader of that kind has a better message.
     """
 
     called: str
@@ -218,8 +220,9 @@ class UnpaidForm(Struct, frozen=True):
 
 
 class PaymentRequest(Struct, frozen=True):
-    """The payment that a link is made for. ``units`` are base units of the token; ``contract`` and
-    ``memo`` are None if there is none; ``symbol`` is the token's code on the chain."""
+    """The payment that a link is written for. ``amount`` is in whole tokens and ``units`` in base
+    units. ``contract`` is None for the chain's coin, ``memo`` is None if there is none, and
+    ``symbol`` is the token's code on the chain."""
 
     address: str
     amount: Decimal
@@ -231,37 +234,40 @@ class PaymentRequest(Struct, frozen=True):
 
 
 class PaymentLink(Struct, frozen=True):
-    """The text of a payment link. It contains the amount, and the memo if ``memo`` is True."""
+    """The text of a payment link. The link contains the amount and, if ``memo`` is True, the
+    memo."""
 
     text: str
     memo: bool = False
 
 
 def plain_amount(amount: Decimal) -> str:
-    """Returns digits without exponent and without trailing zeros: ``0.5``, ``2500``."""
+    """Returns an amount as digits without exponent and without trailing zeros: ``0.5``,
+    ``2500``."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def link_query(*pairs: tuple[str, str | None]) -> str:
-    """Returns a query string in which every value is percent-encoded. A space is not written as
-    ``+``, because the specifications read ``+`` as itself."""
+    """Returns a query string of the pairs whose value is not None, with every value
+    percent-encoded. A space is not written as ``+``, because the specifications read ``+`` as a
+    plus sign."""
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
 
 
 LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
-"""A function that writes a payment link. It returns None if links of its kind cannot express the
-payment, for example because it is in a token."""
+"""A function that writes a payment link. It returns None if such a link cannot express the payment,
+for example because the payment is in a token."""
 
 
 class LinkForm(Struct, frozen=True):
-    """The form of one scheme's payment links: what they begin with, and the names of their
+    """The form of the payment links of one URI scheme: how they begin, and the names of their
     parameters.
 
-    ``begin`` is empty if such links are only read. ``amount`` is in whole tokens, ``units`` in base
-    units. Without a ``contract`` parameter no token can be paid, because a wallet would send the
-    same amount of the coin. Links are written with the first name in ``memo``. ``address`` is the
-    parameter with the address, if the path does not contain it; ``path`` precedes the address or
+    An empty ``begin`` means that such links are only read. ``amount`` is the parameter in whole
+    tokens, ``units`` the one in base units. If ``contract`` is empty, links cannot name a token, so
+    none is written for a token. Links are written with the first name in ``memo``. ``address`` is
+    the parameter with the address if the path does not have it; ``path`` precedes the address or
     replaces it.
     """
 
@@ -277,7 +283,7 @@ class LinkForm(Struct, frozen=True):
     """True if links with a contract are only read, never written."""
 
     def write(self, payment: PaymentRequest) -> PaymentLink | None:
-        """Returns the link in the form of BIP 21; None if the link cannot express the payment."""
+        """Returns a link in the form of BIP 21. None if the link cannot express the payment."""
         if payment.contract is not None and (self.coin_only or not self.contract):
             return None
         amount = (self.amount, plain_amount(payment.amount))
@@ -295,13 +301,13 @@ _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
 
 def bare_hash(text: str) -> bytes | None:
-    """Returns the bytes of a hash of 64 hexadecimal digits; None for any other text."""
+    """Returns the bytes of a hash written as 64 hexadecimal digits. None for any other text."""
     return bytes.fromhex(text) if len(text) == 64 and _HASH.fullmatch(text) else None
 
 
 def marked_hash(text: str) -> bytes | None:
-    """Returns the bytes of a hash of 64 hexadecimal digits with or without ``0x``, which people
-    often leave out; None for any other text."""
+    """Returns the bytes of a hash written as 64 hexadecimal digits, with or without ``0x``, which
+    people often leave out. None for any other text."""
     match = _HASH.fullmatch(text)
     return bytes.fromhex(match[1]) if match is not None else None
 
@@ -336,68 +342,74 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     shape: str
 
     read: Callable[[str], ParsedAddress]
-    """Returns the address that a text stands for. Raises AddressProblem."""
+    """Returns the checked address that a text contains. Raises AddressProblem if the text is not an
+    address of this kind."""
     read_unlisted: Callable[[str], ParsedAddress] | None = None
-    """A reader of addresses for chains whose prefix or number is not known here. None if all chains
-    of the kind are read by ``read``."""
+    """Reads addresses of chains whose prefix or number is not known to this program. None if all
+    chains of the kind are read by ``read``."""
     colon_after: tuple[str, ...] = ()
     """Beginnings, in lower case, that are part of an address together with the colon after them,
-    such as ``bitcoincash`` or TON's ``0``. Any other text with a colon is taken for a link."""
+    such as ``bitcoincash`` or TON's ``0``. A text with any other beginning before a colon counts as
+    a link."""
     unpaid: tuple[UnpaidForm, ...] = ()
     is_secret: Callable[[str], bool] = lambda _: False
-    """Returns True for a private key of this chain."""
+    """Returns True for a private key of a chain of this kind."""
     networks: tuple[Network, ...] = ()
-    """The chains of this kind that have a prefix or number of their own, the main one first."""
+    """The chains of this kind that have an address prefix or number of their own, the main chain
+    first."""
 
     marks: tuple[str, ...] = ()
-    """Beginnings, in lower case, of the kind's addresses. In an address with such a beginning,
-    upper and lower case mean the same. The beginnings are skipped when look-alikes are compared. A
-    text that begins with one of them is never read as an address of a kind that proves less."""
+    """Beginnings, in lower case, of the kind's addresses. An address with such a beginning means
+    the same in upper and lower case. The beginnings are skipped when look-alikes are compared. A
+    text with such a beginning is never read as an address of a kind that proves less."""
     is_name: Callable[[str], bool] | None = None
-    """Returns True for a name of words, which is shown in one piece and compared by its look. None
-    if the kind has no names."""
+    """Returns True for a name made of words, which is shown in one piece and compared by its look.
+    None if the kind has no names."""
 
     opens_with: Decimal = Decimal(0)
-    """The least amount of the coin that a new account has to receive."""
+    """The smallest amount of the coin, in whole coins, that a new account has to receive."""
     takes_token: str = ""
-    """A sentence that says what the owner of an account has to do before it can receive a token.
-    Empty if nothing has to be done."""
+    """A sentence that says what the owner of an account has to do before the account can receive a
+    token. Empty if nothing has to be done."""
 
     memo: MemoRule | None = None
     links: Mapping[str, LinkForm] = {}
-    """The schemes of payment links, in lower case, each with the form of its links."""
+    """The URI schemes of the kind's payment links, in lower case, each with the form of its
+    links."""
     write_link: LinkWriter | None = None
-    """Writes payment links that none of the forms in ``links`` can express."""
+    """Writes the payment links that none of the forms in ``links`` can express. None if there are
+    no such links."""
     namespace: str = ""
-    """The name of this kind in CAIP-2 identifiers, such as ``bip122``. EVM chains (``eip155``) are
-    not read by this field, because there each chain has an id."""
+    """The CAIP-2 namespace of this kind, such as ``bip122``. Empty for EVM chains: their
+    identifiers (``eip155``) contain a chain id and are read by other code."""
     explorers: tuple[str, ...] = ()
     """Hosts of public block explorers."""
 
     contract_shape: str = r"^$"
-    """The pattern of token contracts; by default no text matches. On the XRP Ledger and Stellar, a
-    token's issuer takes the place of its contract."""
+    """The pattern of token contracts. By default it matches nothing. On the XRP Ledger and Stellar
+    it matches the issuer of a token, which takes the place of a contract."""
     contract_account: Callable[[str], str] = lambda text: text
     """Returns a text that is the same for all spellings of a contract."""
 
     generate: Callable[[bytes, str | int], str]
-    """Makes an address from 32 bytes. The second argument is the ``mark`` of a network, if the kind
-    has networks. No private key exists for the address."""
+    """Makes an address from 32 bytes; no private key exists for the address. The second argument is
+    the ``mark`` of a network if the kind has networks, and an empty text if it has none."""
     generate_contract: Callable[[str, bytes], str] = lambda address, _: address
-    """Makes a token's contract from a generated address and its seed."""
+    """Makes a token's contract from a generated address and the seed of that address."""
     hash_bytes: int = 32
     hash_called: str = ""
     """What a transaction hash of this kind is called, such as ``a Solana signature``. If empty, it
-    is called "a ... transaction hash" with the chain's name."""
+    is called "a ... transaction hash" with the name of the chain."""
     read_hash: Callable[[str], bytes | None] = bare_hash
-    """Returns the bytes of a transaction's hash in any common spelling; None for any other text."""
+    """Returns the bytes of a transaction hash in any common spelling. None for any other text."""
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
-    """Returns the common spellings of a hash, the chain's own first."""
+    """Returns the common spellings of a transaction hash. The first one is the spelling that the
+    chain uses."""
 
     @property
     def link_writer(self) -> LinkWriter | None:
-        """The function that writes payment links of this kind; None if no payment links are written
-        for it."""
+        """The function that writes payment links for this kind. None if no payment links are
+        written for it."""
         written = (form.write for form in self.links.values() if form.begin)
         return self.write_link or next(written, None)
 
@@ -413,6 +425,6 @@ def require_start(text: str, *beginnings: str) -> None:
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
-    """Returns ``size`` bytes from which a generated address is made. They depend only on ``seed``
-    and ``purpose``."""
+    """Returns ``size`` pseudorandom bytes, from which a generated address is made. They depend only
+    on ``seed`` and ``purpose``."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)

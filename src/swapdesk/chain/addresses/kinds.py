@@ -48,22 +48,22 @@ ADDRESS_KINDS: dict[str, AddressKind] = {
         ALGORAND,
     )
 }
-"""The kinds by the name that a chain gives as its ``kind`` (contract 5.1)."""
+"""The kinds of addresses, by the name that a chain states as its ``kind`` (contract 5.1)."""
 
 KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
 
 
 def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
-    """Returns the kinds of addresses, sorted by how much their form proves, the most first. If
-    ``above`` is given, only kinds that prove more than ``above`` are returned."""
+    """Returns the kinds of addresses, those whose form proves most first. If ``above`` is given,
+    returns only kinds that prove more than ``above``."""
     kinds = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
     return sorted(kinds, key=lambda kind: -kind.proof)
 
 
 class HashReading(Struct, frozen=True):
-    """What a transaction hash may be. ``called`` is a noun phrase for it. ``kinds`` are the names
-    of the kinds of chains whose hashes have this form. ``spellings`` are the ways in which these
-    chains write this hash."""
+    """What a text with the form of a transaction hash may be. ``called`` is a noun phrase for it.
+    ``kinds`` are the names of the kinds of chains whose hashes have this form. ``spellings`` are
+    the ways in which these chains write the hash."""
 
     called: str
     kinds: tuple[str, ...]
@@ -71,8 +71,8 @@ class HashReading(Struct, frozen=True):
 
 
 def read_hash(text: str) -> HashReading | None:
-    """Returns what a text is if it has the form of a transaction hash, with all kinds of chains
-    whose hashes have this form. Returns None for any other text."""
+    """Returns what a transaction hash may be: all kinds of chains whose hashes have this form. None
+    if the text does not have the form of a transaction hash."""
     readings = [
         (kind, octets)
         for kind in ADDRESS_KINDS.values()
@@ -92,19 +92,20 @@ def read_hash(text: str) -> HashReading | None:
 
 
 _FEW = 2
-"""If a hash fits at most so many kinds, it is named after the first of them. If it fits more, it is
-only called "a transaction hash"."""
+"""A hash that fits at most this many kinds of chains is named after the first of them. A hash that
+fits more is only called "a transaction hash"."""
 
 
 def _is_of_tezos(text: str) -> bool:
-    """Returns True for an operation hash of Tezos. Tezos is not among the kinds, and without this
-    check its hashes would be mistaken for order ids."""
+    """Returns whether the text is an operation hash of Tezos. Tezos is not among the kinds, and its
+    hashes would be mistaken for order ids without this check."""
     payload = base58.payload(text) if len(text) == 51 and text[0] == "o" else None
     return payload is not None and len(payload) == 34 and payload[:2] == b"\x05\x74"
 
 
 def network_of(kind: str, chain_name: str | None) -> Network | None:
-    """Returns the network that a chain's name stands for; None if the kind has no such network."""
+    """Returns the network that a chain's name means. None if the kind has no such network or no
+    name is given."""
     address_kind = ADDRESS_KINDS.get(kind)
     if chain_name is None or address_kind is None:
         return None
@@ -117,8 +118,8 @@ def network_of(kind: str, chain_name: str | None) -> Network | None:
 
 
 def published_shape(kind: str, chain_name: str) -> str:
-    """Returns the pattern that a service publishes for addresses of a chain (contract 5.1). Raises
-    KeyError for an unknown kind."""
+    """Returns the regular expression that a service publishes for addresses of a chain (contract
+    5.1). Raises KeyError for an unknown kind."""
     network = network_of(kind, chain_name)
     return network.pattern if network is not None and network.pattern else ADDRESS_KINDS[kind].shape
 
@@ -127,11 +128,11 @@ SEED_BYTES = 32
 
 
 def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str:
-    """Makes an address of a kind of chain from a seed of 32 bytes. The same seed always gives the
-    same address, and no private key for it exists.
+    """Returns an address of a kind, made from a seed of 32 bytes. The same seed always gives the
+    same address, and no private key for the address exists.
 
-    ``chain_name`` chooses the network if the kind has several; without it the main network is used.
-    Raises ValueError for an unknown kind or a seed of another length.
+    ``chain_name`` chooses the network if the kind has several; None means the main network. Raises
+    ValueError for an unknown kind or a seed of another length.
     """
     address_kind = _required(kind, seed)
     if not address_kind.networks:
@@ -142,8 +143,9 @@ def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str
 
 
 def derive_transaction_hash(kind: str, seed: bytes) -> str:
-    """Returns a transaction hash in the form of the chain. Raises ValueError for an unknown kind or
-    a seed of another length."""
+    """Returns a made-up transaction hash in the form that chains of this kind use. The same seed
+    always gives the same hash. Raises ValueError for an unknown kind or a seed that does not have
+    32 bytes."""
     address_kind = _required(kind, seed)
     return address_kind.spell_hash(expand(seed, f"{kind} transaction", address_kind.hash_bytes))[0]
 

@@ -51,27 +51,27 @@ from swapdesk.wire.encoding.readers import character_in_words
 
 WAIVER = "NO MEMO"
 MAX_LENGTH = 64
-"""The most characters of a memo in a field of the API (contract 7.1); chains may allow fewer."""
+"""Largest number of characters of a memo in the API (contract 7.1). Chains may allow fewer."""
 
 _DIGITS = frozenset("0123456789")
 
 
 def memo_label(kind: str) -> str:
-    """Returns the chain's word for a memo: ``destination tag``, ``comment``, ``note``, else
-    ``memo``."""
+    """Returns the word that a kind of chain has for a memo: ``destination tag``, ``comment`` or
+    ``note``. Any other kind has ``memo``."""
     rule = _rule(kind)
     return rule.label if rule else "memo"
 
 
 def short_memo_label(label: str) -> str:
-    """Returns the last word, capitalized: ``Tag`` for ``destination tag``, ``Memo`` for
+    """Returns the last word of a label, capitalized: ``Tag`` for ``destination tag``, ``Memo`` for
     ``memo``."""
     return label.split()[-1].capitalize()
 
 
 def uses_memo(kind: str) -> bool:
-    """Returns True if payments on this kind of chain carry a memo that exchanges read. It is True
-    for unknown kinds, so that no memo is lost."""
+    """Returns whether payments on this kind of chain carry a memo that exchanges read. True for an
+    unknown kind, so that no memo is lost."""
     return kind not in ADDRESS_KINDS or _rule(kind) is not None
 
 
@@ -88,11 +88,11 @@ def check_memo(
     chain_name: str | None = None,
     symbol: str | None = None,
 ) -> Verdict:
-    """Returns the verdict on whether ``text`` is a memo for this kind of chain. ``needed`` is the
-    chain's ``memoNeeded``. Never raises.
+    """Returns the verdict on whether ``text`` is a valid memo for this kind of chain. ``needed`` is
+    the chain's ``memoNeeded``. Never raises.
 
-    The exact text ``NO MEMO`` waives a needed memo, and no memo is sent; the phrase itself is never
-    sent as a memo.
+    The exact text ``NO MEMO`` waives a needed memo: the payment is sent without one. The phrase
+    itself is never sent as a memo.
     """
     label = memo_label(kind)
     if not text:
@@ -149,8 +149,8 @@ def _check_text(text: str, rule: MemoRule) -> Verdict:
 
 
 def _is_id(text: str, largest: int) -> bool:
-    """Returns True if the text is a whole number up to ``largest``, written without leading zeros.
-    ``007`` is not an id but text."""
+    """Returns whether the text is a whole number up to ``largest``, written without leading zeros.
+    ``007`` is therefore not an id but text."""
     return set(text) <= _DIGITS and str(int(text)) == text and int(text) <= largest
 
 
@@ -189,17 +189,18 @@ _MADE_BY_PROGRAMS = tuple(
         (r".*\.\.\.", "a text that was cut short"),
     )
 )
-"""Patterns of texts that a spreadsheet, a data frame or a web page may put in place of a memo. Each
-pattern has a description of what happened."""
+"""Patterns of texts that a spreadsheet, a data frame or a web page may put in place of a memo, each
+with a description of what such a text is."""
 
 _EXACT_DIGITS = 15
-"""The digits of a number that a spreadsheet keeps; it replaces all further digits by zeros.
+"""Number of digits of a number that a spreadsheet keeps; it replaces all further digits by zeros.
 Programs that use doubles keep two digits more."""
 
 
 def _doubt(text: str, label: str) -> str:
-    """Returns a sentence that says why a valid text may not be the memo that was given out, for
-    example because a program changed it. Returns an empty text if there is no such reason."""
+    """Returns a sentence that says why a memo, although valid, may differ from the memo that the
+    recipient gave out, for example because a spreadsheet changed it. Returns an empty text if
+    nothing suggests this."""
     made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
     if not made and _is_rounded(text):
         made = "a number of which only the first digits are left"
@@ -235,13 +236,13 @@ def payment_link(
     decimals: int,
     symbol: str = "",
 ) -> PaymentLink | None:
-    """Returns the link for paying ``amount`` (in whole tokens) to a checked ``address``; None if no
-    link can express the payment, so that only the plain address can be shown.
+    """Returns the link for paying ``amount`` (in whole tokens) to a checked ``address``. None if no
+    link can express the payment; only the plain address can be shown then.
 
-    ``contract`` is None for the chain's own coin, ``memo`` None or empty for none, ``symbol`` the
-    token's code on the chain. The result is also None if the amount has more places than
-    ``decimals``, or if ``contract`` is not in the form of one. Raises ValueError for an amount that
-    is not above zero.
+    ``contract`` is None for the chain's own coin, ``memo`` is None or empty if there is none, and
+    ``symbol`` is the token's code on the chain. The result is also None if the amount has more
+    decimal places than ``decimals``, or if ``contract`` does not have the form of a contract.
+    Raises ValueError for an amount that is not above zero.
     """
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
@@ -256,7 +257,8 @@ def payment_link(
 
 
 LONGEST = 2_000
-"""The most characters of a link. The largest QR code holds more, but nobody scans such a code."""
+"""Largest number of characters of a payment link. The largest QR code holds more, but nobody scans
+such a code."""
 
 EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
     1: ("Ethereum", "eth"),
@@ -275,16 +277,17 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
     81457: ("Blast", "blastmainnet"),
     534352: ("Scroll", "scr"),
 }
-"""The name of each EVM chain by its id, followed by its short names in EIP-3770."""
+"""By chain id, the name of an EVM chain, followed by its short names in EIP-3770."""
 
 
 class LinkedPayment(Struct, frozen=True, kw_only=True):
-    """The payment that a link asks for. ``address`` is as written and not checked.
+    """The payment that a link asks for. ``address`` is as written in the link and not checked.
 
-    ``kind`` is the kind of chain that the scheme stands for; it is empty if only the word in
-    ``chain`` names the chain. ``amount`` is in whole tokens, ``units`` in base units; both are None
-    if no amount is asked for. ``contract`` None means the coin if an amount is asked for, else that
-    the link names no token. ``unused`` lists the parts of the link that a payment here cannot keep.
+    ``kind`` is the kind of chain that the scheme means; it is empty if only ``chain``, a word of
+    the link, names the chain. ``amount`` is in whole tokens, ``units`` in base units; both are None
+    if the link asks for no amount. A ``contract`` of None means the coin if the link asks for an
+    amount, and otherwise that the link names no token. ``unused`` lists the parts of the link that
+    a payment from here cannot carry.
     """
 
     address: str
@@ -304,8 +307,8 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 
     @property
     def chain_name(self) -> str:
-        """The name of the chain in words, such as ``Base``, ``chain 4217`` or ``Bitcoin``. If the
-        chain has no known name, this is the word that the link has for it."""
+        """The name of the chain for a message: ``Base``, ``chain 4217`` or ``Bitcoin``. If the
+        chain has no known name, this is the word that the link uses."""
         if self.chain_id is not None:
             return EVM_CHAINS.get(self.chain_id, (f"chain {self.chain_id}",))[0]
         address_kind = ADDRESS_KINDS.get(self.kind)
@@ -315,7 +318,7 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 _FORMS: Mapping[str, tuple[AddressKind, LinkForm]] = {
     scheme: (kind, form) for kind in ADDRESS_KINDS.values() for scheme, form in kind.links.items()
 }
-"""The kind of chain and the form of links, by scheme."""
+"""By URI scheme, the kind of chain and the form of the scheme's payment links."""
 _NAMESPACES = {kind.namespace: kind.name for kind in ADDRESS_KINDS.values() if kind.namespace}
 
 _SPOKEN = frozenset(
@@ -337,9 +340,9 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 
 def is_link(text: str) -> bool:
-    """Returns True if the text begins with a scheme or a chain, followed by a colon. A beginning
-    that belongs to an address, such as ``bitcoincash:``, only counts if the rest of the text has
-    the form of a link."""
+    """Returns whether the text begins with a URI scheme or the name of a chain, followed by a
+    colon. If the beginning also occurs in addresses, such as ``bitcoincash:``, the rest of the text
+    must have the form of a link."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -353,8 +356,8 @@ def _own_beginnings() -> frozenset[str]:
 
 
 def read_payment_link(text: str) -> LinkedPayment | None:
-    """Returns the payment that ``text`` asks for; None if the text is not a link. Raises
-    AddressProblem, with a message, for a link that is not a payment."""
+    """Returns the payment that ``text`` asks for. None if the text is not a link. Raises
+    AddressProblem for a link that does not ask for a payment, or asks for more than a payment."""
     if not is_link(text):
         return None
     if len(text) > LONGEST:
@@ -390,7 +393,8 @@ def read_payment_link(text: str) -> LinkedPayment | None:
 
 
 def _caip(scheme: str, parts: list[str]) -> LinkedPayment:
-    """Reads a CAIP-10 account: namespace, reference of the chain, address."""
+    """Returns the payment to a CAIP-10 account, written as a namespace, a reference of the chain
+    and an address. ``scheme`` is the namespace, ``parts`` the rest. Raises AddressProblem."""
     if len(parts) != 2 or _CAIP_REFERENCE.fullmatch(parts[0]) is None:
         raise _refused("An address in this form has its chain and itself behind the first colon.")
     reference, address = parts
@@ -406,8 +410,9 @@ def _chain_id(text: str) -> int:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """Returns the parameters by their names in lower case, because some QR codes write links in
-    capitals to save room. Raises AddressProblem for a name with two different values."""
+    """Returns the parameters of a query by name. Names are in lower case, because some QR codes
+    write links in capitals to save room. Raises AddressProblem for a name with two different
+    values."""
     parameters: dict[str, str] = {}
     for pair in query.split("&") if query else ():
         name, _, value = pair.partition("=")
@@ -458,7 +463,8 @@ def _by_scheme(scheme: str, path: str, parameters: dict[str, str]) -> LinkedPaym
 
 
 def _ethereum(path: str, parameters: dict[str, str]) -> LinkedPayment:
-    """Reads an ERC-681 link: a payment of the coin, or a token's ``transfer`` call."""
+    """Returns the payment of an ERC-681 link: a payment of the coin, or a token's ``transfer``
+    call. Raises AddressProblem for any other call."""
     target, _, function = path.partition("/")
     target = target.removeprefix("pay-")
     address, at, chain = target.partition("@")
@@ -491,8 +497,8 @@ def _unused(parameters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _amount(text: str) -> Decimal | None:
-    """Returns the amount that a link asks for. Returns None for 0, because some wallets write 0 if
-    no amount is asked for. Raises AddressProblem."""
+    """Returns the amount that a link asks for, in whole tokens. Returns None for 0, which some
+    wallets write if no amount is asked for. Raises AddressProblem if the text is not an amount."""
     try:
         return parse_amount(text) or None
     except AmountError:
@@ -500,8 +506,8 @@ def _amount(text: str) -> Decimal | None:
 
 
 def _units(text: str) -> int | None:
-    """Returns a whole number; None for 0. ERC-681 also allows the form ``2.014e18``. Raises
-    AddressProblem."""
+    """Returns the amount that a link asks for, in base units; None for 0. ERC-681 also allows the
+    form ``2.014e18``. Raises AddressProblem if the text is not a whole number."""
     match = _EIP681_NUMBER.fullmatch(text)
     try:
         whole = bounded(Decimal(text)) if match is not None else None

@@ -30,8 +30,8 @@ short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the address in lower case. Raises AddressProblem, also for short forms, which are not
-    padded."""
+    """Returns the checked address in lower case. Raises AddressProblem, also for a short form,
+    which is not padded to the full length."""
     require_start(text, "0x")
     if "::" in text:
         raise AddressProblem("unsafe", "it is the type of a coin, not an account")

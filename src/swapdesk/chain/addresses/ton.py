@@ -37,7 +37,8 @@ _MASTERCHAIN = 0xFF
 
 
 def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) -> str:
-    """Returns the user-friendly form of a 32-byte account, in the URL-safe alphabet."""
+    """Returns the user-friendly address of a 32-byte account, in URL-safe base64. ``flag`` is the
+    first byte of the form."""
     body = bytes([flag, workchain & 0xFF]) + account
     return base64.urlsafe_b64encode(body + binascii.crc_hqx(body, 0).to_bytes(2, "big")).decode(
         "ascii"
@@ -45,7 +46,7 @@ def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) ->
 
 
 def decode(text: str) -> tuple[int, int, bytes] | None:
-    """Returns the flag, the workchain byte and the account of a user-friendly form; None for any
+    """Returns the flag, the workchain byte and the account in a user-friendly address. None for any
     other text."""
     if len(text) != LENGTH:
         return None
@@ -59,7 +60,7 @@ def decode(text: str) -> tuple[int, int, bytes] | None:
 
 
 def is_test_only(text: str) -> bool:
-    """Returns True for an address with the flag of a test network."""
+    """Returns whether the text is an address that is flagged for test networks."""
     decoded = decode(text)
     return decoded is not None and decoded[0] in (
         BOUNCEABLE | TEST_ONLY,
@@ -68,8 +69,8 @@ def is_test_only(text: str) -> bool:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the address in the form that wallets accept; a raw address becomes a non-bounceable
-    one. Raises AddressProblem."""
+    """Returns the checked address in the user-friendly form that wallets accept. A raw address is
+    converted to the non-bounceable form. Raises AddressProblem for any other text."""
     workchain_text, colon, digits = text.partition(":")
     if colon:
         return _read_raw(workchain_text, digits)
@@ -124,8 +125,8 @@ def _contract_account(text: str) -> str:
 
 
 def _read_hash(text: str) -> bytes | None:
-    """Returns the bytes of a hash in hexadecimal or in either alphabet of base64, with or without
-    padding, as explorers write it; None for any other text."""
+    """Returns the bytes of a transaction hash in hexadecimal or in either alphabet of base64, with
+    or without padding, as explorers write it. None for any other text."""
     digits = text.removesuffix("=")
     if len(digits) != _HASH_LENGTH or set(digits) <= _BASE58:
         # Without any sign of base64 it is as likely an address of another chain.

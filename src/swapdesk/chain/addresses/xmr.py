@@ -27,7 +27,8 @@ TEST_NETWORKS = frozenset({53, 54, 63, 24, 25, 36})
 _NOUNS = {STANDARD: "address", INTEGRATED: "integrated address", SUBADDRESS: "subaddress"}
 _LENGTHS = {95: 69, 106: 77}
 _BLOCK_CHARACTERS = (0, 2, 3, 5, 6, 7, 9, 10, 11)
-"""Number of characters that encode 0 to 8 bytes, by the number of bytes."""
+"""Number of base58 characters that encode a block of 0 to 8 bytes; the index is the number of
+bytes."""
 
 
 def encode_blocks(payload: bytes) -> str:
@@ -41,8 +42,8 @@ def encode_blocks(payload: bytes) -> str:
 
 
 def decode_blocks(text: str) -> bytes:
-    """Returns the bytes of a text in Monero's base58. Raises Base58Error for a block of an
-    impossible length or value."""
+    """Returns the bytes of a text in Monero's base58. Raises Base58Error if a block has an
+    impossible length or a value that is too large."""
     parts = []
     for start in range(0, len(text), 11):
         block = text[start : start + 11]
@@ -57,14 +58,15 @@ def decode_blocks(text: str) -> bytes:
 
 
 def encode_address(network: int, body: bytes) -> str:
-    """Returns the address of a network byte and a body: the keys, and a payment id if there is
-    one."""
+    """Returns the address of a network byte and a body. The body consists of the two public keys
+    and, in an integrated address, a payment id."""
     payload = bytes([network]) + body
     return encode_blocks(payload + keccak(payload)[:4])
 
 
 def decode_address(text: str) -> tuple[int, bytes]:
-    """Returns the network byte and the body of an address of any network. Raises Base58Error."""
+    """Returns the network byte and the body of an address of any Monero network. Raises Base58Error
+    if the text is not such an address."""
     whole = decode_blocks(text)
     if len(whole) not in _LENGTHS.values() or keccak(whole[:-4])[:4] != whole[-4:]:
         raise base58.Base58Error("the checksum does not hold")
@@ -72,7 +74,8 @@ def decode_address(text: str) -> tuple[int, bytes]:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the address with the name of its form. Raises AddressProblem."""
+    """Returns the checked address, with the name of its form (such as subaddress) as ``noun``.
+    Raises AddressProblem for any other text."""
     require_start(text, "4", "8")
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), _LENGTHS)

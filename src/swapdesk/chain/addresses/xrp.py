@@ -41,14 +41,15 @@ not-a-number and genesis."""
 
 
 def is_x_address(text: str) -> bool:
-    """Returns True for an X-address of either network with a correct checksum."""
+    """Returns whether the text is an X-address, of the main or the test network, with a correct
+    checksum."""
     return _x_payload(text) is not None
 
 
 def x_address_parts(text: str) -> tuple[str, str] | None:
-    """Returns the classic address and the tag of an X-address of the main network; the tag is empty
-    if there is none. Returns None for any other text, and for flags that no version defines
-    (XLS-5)."""
+    """Returns the classic address and the tag in an X-address of the main network; the tag is an
+    empty text if the X-address has none. Returns None for any other text, and for an X-address with
+    flags that XLS-5 does not define."""
     payload = _x_payload(text)
     if payload is None or X_ADDRESS_VERSIONS[payload[:2]] != "main":
         return None
@@ -87,7 +88,8 @@ def _taken_apart(text: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the classic address. Raises AddressProblem."""
+    """Returns the checked classic address. Raises AddressProblem, also for an X-address; the
+    message then says what to enter in its place."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
     require_start(text, "r")
@@ -106,7 +108,8 @@ def read(text: str) -> ParsedAddress:
 
 
 def is_seed(text: str) -> bool:
-    """Returns True for a secret seed of either curve; a seed of Ed25519 starts with sEd."""
+    """Returns True for a secret seed of either signature scheme. A seed for Ed25519 starts with
+    sEd."""
     payload = base58.payload(text, base58.XRP_ALPHABET) if 25 <= len(text) <= 35 else None
     if payload is None:
         return False

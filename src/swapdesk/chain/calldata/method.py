@@ -17,7 +17,7 @@ class CalldataError(ValueError):
 
 class Method(Struct, frozen=True, dict=True):
     """A method of a contract. ``types`` are the types of its arguments, as its signature states
-    them. ``names`` are the arguments' names, under which :meth:`read` returns the values."""
+    them. ``names`` are the names of the arguments, used as keys in the result of :meth:`read`."""
 
     name: str
     types: tuple[str, ...]
@@ -33,8 +33,8 @@ class Method(Struct, frozen=True, dict=True):
         return keccak(self.signature.encode())[:4]
 
     def call(self, *arguments: Any) -> bytes:
-        """Returns the calldata for these arguments. Raises CalldataError for values that do not
-        fit."""
+        """Returns the calldata of a call with these arguments. Raises CalldataError if a value does
+        not fit its type."""
         # Imported on use: it takes longer than everything else that names a call.
         from eth_abi.abi import encode
         from eth_abi.exceptions import EncodingError
@@ -45,10 +45,10 @@ class Method(Struct, frozen=True, dict=True):
             raise CalldataError(f"{self.name}: {error}") from error
 
     def read(self, data: bytes) -> dict[str, Any]:
-        """Returns the arguments of a call by name: addresses with their checksum, numbers as
-        integers. Raises CalldataError unless the data is byte for byte what :meth:`call` gives for
-        these arguments. So another layout, unused bytes and padding that is not zero are
-        refused."""
+        """Returns the arguments in the calldata of a call, by name: addresses with their checksum,
+        numbers as integers. Raises CalldataError unless the data is byte for byte what :meth:`call`
+        returns for these arguments; other layouts, unused bytes and padding that is not zero are
+        therefore refused."""
         from eth_abi.abi import decode
         from eth_abi.exceptions import DecodingError
 
@@ -72,7 +72,8 @@ def _normal(value: Any) -> Any:
 
 
 def text_in(data: bytes) -> bytes | None:
-    """Returns the bytes of a single ABI-encoded text; None for any other data."""
+    """Returns the bytes of the text if ``data`` is one ABI-encoded text. None for any other
+    data."""
     if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
         return None
     length = int.from_bytes(data[32:64], "big")

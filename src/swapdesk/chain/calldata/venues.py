@@ -1,5 +1,5 @@
-"""Calls of the venues' contracts: routers that swap along pools, settlement of orders, the
-portal."""
+"""Calls of the venues' contracts: routers that swap along pools, the settlement of signed orders,
+and the portal, which locks tokens for a payout on another chain."""
 
 from __future__ import annotations
 

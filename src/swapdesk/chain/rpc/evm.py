@@ -36,7 +36,8 @@ _PANICS = {
 
 
 def revert_words(data: bytes) -> str:
-    """Returns the reason of a revert in words; empty if the call gave no reason."""
+    """Returns the reason of a revert as text. ``data`` is what the call returned. Empty if the call
+    gave no reason."""
     if not data:
         return ""
     head, rest = data[:4], data[4:]
@@ -56,8 +57,8 @@ NO_METHOD = -32601
 
 
 class EvmRefused(NodeRefused):
-    """Raised if the node answered with an error. ``data`` is the data of the answer; ``words`` is
-    the decoded reason of a revert if there is one, else the node's message."""
+    """Raised if the node answered with an error. ``data`` is the data in the answer. ``words`` is
+    the decoded reason of a revert; if there is none, the node's message."""
 
     def __init__(self, code: int, message: str, data: bytes = b"") -> None:
         super().__init__(code, revert_words(data) or message)
@@ -68,8 +69,7 @@ class EvmRefused(NodeRefused):
 
     @property
     def reverted(self) -> bool:
-        """True if the call was executed and reverted; False if the node refused to execute the
-        request."""
+        """True if the call was executed and reverted. False if the node refused to execute it."""
         return self.code == REVERTED or bool(self.data)
 
 
@@ -89,19 +89,20 @@ class Head(Struct, frozen=True):
 
 
 class Fees(Struct, frozen=True):
-    """The base fee of the newest block and the usual priority fee, in wei per gas."""
+    """The base fee of the newest block and the usual priority fee, both in wei per gas."""
 
     base_fee: int
     priority: int
 
     @property
     def most(self) -> int:
-        """The highest fee per gas to offer, in wei. It is still enough if the base fee doubles."""
+        """The maximum fee per gas to offer, in wei. It suffices even if the base fee doubles."""
         return 2 * self.base_fee + self.priority
 
 
 class Log(Struct, frozen=True):
-    """An event that a contract emitted."""
+    """An event that a contract emitted. ``transaction`` is the hash of its transaction, None if the
+    node does not state it."""
 
     address: str
     topics: tuple[str, ...]
@@ -110,7 +111,8 @@ class Log(Struct, frozen=True):
 
 
 class TransactionReceipt(Struct, frozen=True):
-    """The receipt of a transaction in a block. ``succeeded`` is the transaction's status."""
+    """The receipt of a transaction in a block. ``succeeded`` is True if the transaction was
+    executed without reverting."""
 
     hash: str
     block: int
@@ -123,7 +125,8 @@ class TransactionReceipt(Struct, frozen=True):
 
 
 class Transaction(Struct, frozen=True):
-    """A transaction that a node knows; ``block`` is None while it waits in the pool."""
+    """A transaction that a node knows. ``value`` is in wei. ``block`` is the number of its block,
+    None while the transaction waits in the pool."""
 
     hash: str
     sender: str
@@ -135,8 +138,9 @@ class Transaction(Struct, frozen=True):
 
 
 class SimulatedCall(Struct, frozen=True):
-    """The outcome of a simulated call. ``logs`` is None if the node does not report them; transfers
-    of the native coin appear there as ERC-20 transfers of the address 0xee..ee."""
+    """The outcome of a simulated call. ``logs`` is None if the node does not report events. A
+    transfer of the native coin appears in ``logs`` as an ERC-20 transfer with the contract
+    0xee..ee. ``words`` is the reason of a failure."""
 
     succeeded: bool
     output: bytes
@@ -160,8 +164,8 @@ def octets(value: object) -> bytes:
 
 
 def digest(value: object) -> str:
-    """Returns the value if it is the hash of 32 bytes in hexadecimal. Raises NodeUncertain for any
-    other value."""
+    """Returns ``value``, from a node's answer, in lower case if it is a hash of 32 bytes in
+    hexadecimal. Raises NodeUncertain if it is not."""
     return _text_of(_HASH, value, "hash").lower()
 
 
@@ -203,8 +207,8 @@ def read_log(value: object) -> Log:
 
 
 def read_receipt(value: object, wanted: str) -> TransactionReceipt:
-    """Returns the receipt of the transaction ``wanted``. Raises NodeUncertain if the answer is
-    about another transaction."""
+    """Returns the receipt in a node's answer. Raises NodeUncertain if the answer is not a receipt
+    of the transaction with the hash ``wanted``."""
     receipt = fields(value)
     own_hash = digest(receipt.get("transactionHash"))
     status = quantity(receipt.get("status"))
@@ -223,8 +227,8 @@ def read_receipt(value: object, wanted: str) -> TransactionReceipt:
 
 
 def read_transaction(value: object, wanted: str) -> Transaction:
-    """Returns the transaction ``wanted``. Raises NodeUncertain if the answer is about another
-    one."""
+    """Returns the transaction in a node's answer. Raises NodeUncertain if the answer is not the
+    transaction with the hash ``wanted``."""
     sent = fields(value)
     own_hash = digest(sent.get("hash"))
     if own_hash != wanted.lower():
@@ -242,7 +246,7 @@ def read_transaction(value: object, wanted: str) -> Transaction:
 
 
 BATCH_LIMIT = 100
-"""The most reads that are sent in one request."""
+"""Largest number of reads that are sent in one request."""
 
 
 class Request(Struct, frozen=True):
@@ -257,7 +261,7 @@ _MISSING_METHOD_WORDS = ("does not exist", "not supported", "not available", "un
 
 
 class Call(Struct, frozen=True):
-    """A call to simulate. ``value`` is in wei; if ``gas`` is None, the node's limit applies."""
+    """A call to simulate. ``value`` is in wei. If ``gas`` is None, the node's own limit applies."""
 
     to: str
     data: bytes = b""
@@ -291,14 +295,16 @@ def calling(call: Call, block: str = "latest") -> Request:
 
 
 class EvmClient(NodeHttp):
-    """A client of the node at ``url``. ``deadline`` limits every call, in seconds.
+    """A client of an EVM node. ``deadline`` limits every call, in seconds.
 
-    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and sends its request once.
+    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and sends its request only
+    once.
     """
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """Sends several reads in one request and returns their results in the order of the reads.
-        For a read that the node refused, the list contains an EvmRefused instead of a result."""
+        """Sends several reads together, up to :data:`BATCH_LIMIT` in one request, and returns their
+        results in the sequence of ``requests``. For a read that the node refused, the list has an
+        EvmRefused instead of a result."""
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
@@ -325,32 +331,32 @@ class EvmClient(NodeHttp):
         return read_head(await self.ask("eth_getBlockByNumber", "latest", False))
 
     async def balance(self, address: str) -> int:
-        """Returns the balance in wei."""
+        """Returns the balance of an address, in wei."""
         return quantity(await self.ask("eth_getBalance", address, "latest"))
 
     async def nonce(self, address: str, *, pending: bool = True) -> int:
-        """Returns the nonce that the account's next transaction must have. If ``pending`` is True,
-        transactions that wait in the node's pool are counted as well."""
+        """Returns the nonce for the account's next transaction. If ``pending`` is True,
+        transactions that wait in the node's pool count as executed."""
         block = "pending" if pending else "latest"
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """Returns what a call would return if it were executed now. If the call reverts, raises
-        EvmRefused, whose ``words`` say why."""
+        """Returns the data that a call would return if it were executed now. Raises EvmRefused if
+        the call reverts; its ``words`` say why."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Returns the gas that a call needs. If the call reverts, raises EvmRefused, whose
+        """Returns the amount of gas that a call needs. Raises EvmRefused if the call reverts; its
         ``words`` say why."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Executes calls one after the other without changing the chain, and returns the outcome of
-        each, with its logs.
+        """Simulates calls one after the other without changing the chain, and returns the outcome
+        of each, with its events.
 
-        A node that lacks ``eth_simulateV1`` can only simulate a single call; it is executed on the
-        newest block and its logs are not reported. Several calls are refused on such a node,
-        because no call would see the effects of the calls before it.
+        A node without ``eth_simulateV1`` can only simulate a single call, and does not report its
+        events. Several calls raise EvmRefused on such a node, because no call would see the effects
+        of the calls before it.
         """
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
@@ -386,8 +392,8 @@ class EvmClient(NodeHttp):
         return Fees(read_head(_whole(head)).base_fee, quantity(_whole(tip)))
 
     async def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
-        """Returns the receipt of a transaction in a block; None if the transaction is not in a
-        block or unknown."""
+        """Returns the receipt of a transaction. None if the transaction is in no block or the node
+        does not know it."""
         answer = await self.ask("eth_getTransactionReceipt", transaction_hash)
         return None if answer is None else read_receipt(answer, transaction_hash)
 
@@ -396,8 +402,8 @@ class EvmClient(NodeHttp):
         return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
-        """Returns the events of a contract, oldest first. ``topics`` selects events by their
-        topics; a topic of None matches every value."""
+        """Returns the events of the contract at ``address``, oldest first. ``topics`` are the
+        values that an event's topics must have, by position; None matches every value."""
         wanted = {
             "address": address,
             "topics": list(topics),
@@ -409,9 +415,9 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Sends a signed transaction to the node. Returns its hash, even if the node already had
-        the transaction. If NodeUncertain is raised, the node may have accepted the transaction; it
-        is safe to send the same bytes again."""
+        """Sends a signed transaction to the node and returns its hash, also if the node already had
+        the transaction. After NodeUncertain the node may have accepted the transaction; it is safe
+        to send the same bytes again."""
         own = "0x" + keccak(raw).hex()
         try:
             answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))
@@ -425,8 +431,8 @@ class EvmClient(NodeHttp):
 
 
 def _whole(result: Any) -> Any:
-    """Returns one result of a batch. If the read was refused, the result is an exception, which is
-    raised."""
+    """Returns a result of a batch. Raises it if it is the exception of a read that the node
+    refused."""
     if isinstance(result, EvmRefused):
         raise result
     return result

@@ -57,8 +57,8 @@ LedgerMethod = Literal[
 
 
 class RpcCode(IntEnum):
-    """Error codes with which the nodes of a sandbox refuse a request. After any of them nothing has
-    happened."""
+    """Error codes with which a sandbox's nodes refuse a request. None of these requests had any
+    effect."""
 
     BAD_JSON = -32700
     BAD_REQUEST = -32600
@@ -66,28 +66,28 @@ class RpcCode(IntEnum):
     BAD_PARAMS = -32602
     INTERNAL = -32603
     REFUSED = -32000
-    """The request was understood but not carried out: for example the token is unknown, there is
-    too little money, or the key already has another leg."""
+    """The request was understood but not carried out: for example because the token is unknown,
+    there is too little money, or the key was already used for a different leg."""
     NO_ADDRESS = -32001
-    """The exchange has no free deposit address on this chain: at each of its fixed addresses there,
-    an open order waits for its deposit."""
+    """The exchange has no free deposit address on this chain, because an open order waits for its
+    deposit at each of its fixed addresses."""
     DOWN = -32002
-    """The node of a chain that the call needs does not answer."""
+    """The node of a chain that the call needs gives no answer."""
     LIMIT = -32005
     """The request or its result is larger than one call allows."""
     REVERTED = 3
-    """The contract reverted; ``data`` is what it returned."""
+    """The contract reverted. ``data`` in the error is what it returned."""
 
 
 OPENING_SECONDS = 20.0
-"""Deadline of a transaction in seconds. It is long because the sandbox may first have to start the
-chain."""
+"""Deadline in seconds for calls that send a transaction. It is long because the sandbox may first
+have to start the chain."""
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
 class LedgerClient(NodeHttp):
-    """A client of the ledger node at ``url``, which requires ``token``. ``deadline`` limits a whole
-    call, in seconds."""
+    """A client of the sandbox's ledger node at ``url``, which requires ``token``. ``deadline``
+    limits every call, in seconds."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class LedgerClient(NodeHttp):
         self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """Calls a method of the ledger node and returns the result as plain JSON values, with
-        numbers as WireNumber. Raises NodeError. If the call needs the node of a chain and that node
-        is down, NodeUnreachable is raised and nothing has happened."""
+        """Calls a method of the ledger node and returns its result as plain JSON values, with
+        numbers as WireNumber. Raises NodeError. If the call needs a chain whose node is down, it
+        raises NodeUnreachable, and nothing has happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

@@ -26,7 +26,7 @@ _LEVELS: tuple[Level, ...] = ("processed", "confirmed", "finalized")
 
 
 class Blockhash(Struct, frozen=True):
-    """A recent blockhash. Transactions with it can be executed up to the block height
+    """A recent blockhash. A transaction with this blockhash can be executed up to the block height
     ``last_height``."""
 
     blockhash: str
@@ -34,8 +34,8 @@ class Blockhash(Struct, frozen=True):
 
 
 class TokenHolding(Struct, frozen=True):
-    """The balance of one token account in base units. ``account`` is the address of the token
-    account."""
+    """The balance of one token account. ``units`` are base units of the token, ``mint`` identifies
+    the token, and ``account`` is the address of the token account."""
 
     account: str
     mint: str
@@ -44,13 +44,14 @@ class TokenHolding(Struct, frozen=True):
 
 
 class Delegation(TokenHolding, frozen=True):
-    """A delegation of a token account: ``delegate`` may take ``units`` out of the account."""
+    """A delegation of a token account: ``delegate`` may take ``units`` (base units) out of the
+    account."""
 
     delegate: str
 
 
 class TokenMove(Struct, frozen=True):
-    """The base units of a token account before and after a transaction."""
+    """The balance of a token account before and after a transaction, in base units."""
 
     account: str
     owner: str
@@ -60,8 +61,8 @@ class TokenMove(Struct, frozen=True):
 
 
 class BalanceChanges(Struct, frozen=True):
-    """The balances that a transaction changes: lamports (before, after) by account, and tokens.
-    Unchanged balances are not listed."""
+    """The balances that a transaction changes. ``lamports`` has the values before and after, by
+    account. Unchanged balances are left out."""
 
     lamports: dict[str, tuple[int, int]]
     tokens: tuple[TokenMove, ...]
@@ -69,9 +70,8 @@ class BalanceChanges(Struct, frozen=True):
 
 class SimulationResult(Struct, frozen=True):
     """The result of a simulated transaction. ``error`` is Solana's JSON for the reason why the
-    transaction would fail, or None if it would succeed. ``units`` are the compute units used.
-    ``moves`` is None if the transaction would not be executed at all, or if the node reports no
-    balances."""
+    transaction would fail, None if it would succeed. ``units`` are the compute units used.
+    ``moves`` are the changed balances, None if the node reports none."""
 
     error: Any
     units: int | None
@@ -79,8 +79,8 @@ class SimulationResult(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """The state of an executed transaction. If it has an ``error``, it paid its fee and moved
-    nothing else."""
+    """The state of an executed transaction. ``error`` is Solana's JSON for a failure, None for
+    success. A transaction that failed paid its fee and moved nothing else."""
 
     slot: int
     level: Level
@@ -95,8 +95,8 @@ def read_holdings(value: Any) -> list[TokenHolding]:
 
 
 def read_delegations(value: Any) -> list[Delegation]:
-    """Returns the delegations among the owner's token accounts in an answer. A delegation allows
-    somebody other than the owner to take tokens out of the account."""
+    """Returns the delegations in a node's answer that lists an owner's token accounts. A delegation
+    allows somebody other than the owner to take tokens out of an account."""
     return [
         Delegation(
             address,
@@ -116,14 +116,15 @@ def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _counted(value: Any) -> tuple[int, int]:
-    """Returns an amount as two values: its base units, and the number of decimals of its token."""
+    """Returns an amount in a node's answer as two integers: its base units, and the decimals of its
+    token."""
     amount = _of(dict, value)
     return _units(amount.get("amount")), require_int(amount.get("decimals"))
 
 
 def require_value(given: Any) -> Any:
-    """Returns the value in an answer that contains a slot and a value. Raises NodeUncertain if the
-    answer has another form."""
+    """Returns the value in a node's answer, which consists of a slot and a value. Raises
+    NodeUncertain if the answer has another form."""
     answer = _of(dict, given)
     if "value" not in answer:
         raise NodeUncertain("the node answered without a value")
@@ -183,7 +184,8 @@ _SIGNATURE_BYTES = 64
 
 
 class SolanaClient(NodeHttp):
-    """A client of the node at ``url``. ``deadline`` limits a whole call, in seconds."""
+    """A client of a Solana node. ``deadline`` limits every call, in seconds; ``commitment`` is the
+    level at which reads see the chain."""
 
     def __init__(
         self,
@@ -213,22 +215,22 @@ class SolanaClient(NodeHttp):
         return require_int(await self.ask("getBlockHeight", self._options))
 
     async def balance(self, address: str) -> int:
-        """Returns the balance in lamports; 0 if there is no such account."""
+        """Returns the balance of an address in lamports; 0 if there is no such account."""
         return require_int(require_value(await self.ask("getBalance", address, self._options)))
 
     async def holdings(self, owner: str, mint: str) -> list[TokenHolding]:
-        """Returns the owner's token accounts of a mint; empty if there are none."""
+        """Returns the owner's token accounts for a mint. Empty if there are none."""
         options = {**self._options, "encoding": "jsonParsed"}
         answer = await self.ask("getTokenAccountsByOwner", owner, {"mint": mint}, options)
         return read_holdings(require_value(answer))
 
     async def rent_exemption(self, size: int) -> int:
-        """Returns the lamports that an account of so many bytes must hold."""
+        """Returns the lamports that an account with ``size`` bytes of data must hold."""
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
-        """Returns what a transaction would do; the transaction need not be signed. ``keys`` are the
-        accounts of its message, in the order of the message."""
+        """Returns what a transaction would do. The transaction need not be signed. ``keys`` are the
+        accounts of its message, in the sequence of the message."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
@@ -240,10 +242,10 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction and returns its signature. The signature does not prove that
-        the transaction was executed. A transaction that had already been executed counts as sent.
-        Raises NodeRefused if nothing was sent, and NodeUncertain if it is not known whether it
-        was."""
+        """Sends a signed transaction and returns its signature, which does not prove that the
+        transaction was executed. A transaction that was executed earlier counts as sent. Raises
+        NodeRefused or NodeUnreachable if it was not sent, and NodeUncertain if that is not
+        known."""
         signature = first_signature(transaction)
         options = {
             "encoding": "base64",
@@ -262,8 +264,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """Returns the state of a transaction, or None if this node has not executed it. After None
-        the transaction may still be executed later, as long as its blockhash is valid."""
+        """Returns the state of a transaction. None if this node has not executed the transaction,
+        which may still be executed as long as its blockhash is valid."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)
@@ -278,8 +280,8 @@ class SolanaClient(NodeHttp):
         return Status(require_int(entry.get("slot")), level, entry.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
-        """Returns the signatures of the newest transactions that name an address, newest first,
-        including failed ones."""
+        """Returns the signatures of the newest transactions that name an address, at most ``most``,
+        newest first. Failed transactions are included."""
         asked = self._options["commitment"]
         options = {
             "commitment": "confirmed" if asked == "processed" else asked,
@@ -297,8 +299,8 @@ class SolanaClient(NodeHttp):
 
 
 def first_signature(transaction: bytes) -> str:
-    """Returns the signature that identifies a serialized transaction. Raises ValueError if the
-    bytes are not a transaction."""
+    """Returns the first signature of a serialized transaction, which identifies the transaction.
+    Raises ValueError if the bytes are not a transaction."""
     # One to 127 signatures take one byte of length, and a packet holds fewer.
     if len(transaction) <= _SIGNATURE_BYTES or not 0 < transaction[0] < 128:
         raise ValueError("these bytes are no transaction")

@@ -63,7 +63,8 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 class Customer:
     """A simulated customer of the sandbox, who comes after ``comes_after`` seconds of sandbox time.
-    The first ``ALIKE`` values of ``place`` are customers who send about as much as Alice."""
+    ``place`` is the customer's number, from 0; customers with a number below ``ALIKE`` send about
+    as much as Alice."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name

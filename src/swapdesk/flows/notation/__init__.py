@@ -1,7 +1,8 @@
-"""How the desk writes numbers, times and addresses, on the terminal and in commands.
+"""How the desk writes numbers, times and addresses, on the screen and in commands.
 
-Functions take and return plain values and texts, without colour, widget or locale. Amounts are
-exact ``Decimal`` values. Only shown texts are rounded, never a value that is stored or copied.
+The functions take and return plain values and texts, without colours, widgets or locale. Amounts
+are exact ``Decimal`` values. Only texts to be shown are rounded, never a value that is stored or
+copied.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ __all__ = [
 ]
 
 MINUS = "−"
-"""The minus sign U+2212, for the screen only; copied values use the ASCII sign."""
+"""The minus sign U+2212, for texts that are only shown. Texts to be copied use the ASCII hyphen."""
 NOTHING = "—"
-"""The text shown if there is no value."""
+"""The text that is shown if there is no value."""
 
 MASK = re.compile(r"[a-z]+-\d{1,4}", re.ASCII)
-"""Matches the placeholder of an address in a support file, such as ``address-2``."""
+"""Matches the placeholder that replaces an address in a support file, such as ``address-2``."""
 
 Side = Literal["receive", "pay"]
 
@@ -68,7 +69,7 @@ _P = ParamSpec("_P")
 def _or_nothing(
     write: Callable[Concatenate[Decimal, _P], str],
 ) -> Callable[Concatenate[Decimal | None, _P], str]:
-    """Wraps a function so that it returns :data:`NOTHING` if the value is None."""
+    """Wraps a function so that it also accepts None, for which it returns :data:`NOTHING`."""
 
     @wraps(write)
     def written(value: Decimal | None, /, *args: _P.args, **options: _P.kwargs) -> str:
@@ -78,36 +79,36 @@ def _or_nothing(
 
 
 def short_address(address: str) -> str:
-    """Returns an address in short, ``0x 71C7 …976F``; a placeholder of a support file stays
-    whole."""
+    """Returns the beginning and the end of an address, ``0x 71C7 …976F``. A placeholder of a
+    support file is returned unchanged."""
     return address if MASK.fullmatch(address) else _short_address(address)
 
 
 def exact_amount(amount: Decimal) -> str:
-    """Returns every digit of the amount, with groups left of the point, for amounts that are paid,
+    """Returns every digit of the amount, with commas between thousands, for amounts that are paid,
     signed or confirmed."""
     return _signed(f"{amount:,f}")
 
 
 def copied_amount(amount: Decimal) -> str:
-    """Returns every digit of the amount without groups and with the ASCII sign, for other
-    programs."""
+    """Returns every digit of the amount, without commas and with an ASCII minus sign, so that other
+    programs can read it."""
     return f"{amount:f}"
 
 
 def trimmed(amount: Decimal) -> str:
-    """Returns the exact amount without trailing zeros after the point."""
+    """Returns the text of :func:`exact_amount` without trailing zeros after the point."""
     text = exact_amount(amount)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @_or_nothing
 def table_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Returns the amount with eight digits, at most eight of them after the point; a whole number
-    has no point.
+    """Returns the amount with eight digits in total, not counting a 0 before the point. A whole
+    number is shown without a point, and the part before the point is never rounded.
 
-    The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``. Amounts to
-    pay are rounded up, others down.
+    A positive amount below 10^-8 is shown as ``<0.00000001``. Amounts to pay (``side`` is ``pay``)
+    are rounded up, all others down.
     """
     if amount == amount.to_integral_value():
         return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
@@ -119,21 +120,21 @@ def table_amount(amount: Decimal, side: Side = "receive") -> str:
 
 
 def in_places(amount: Decimal, places: int, side: Side = "receive") -> str:
-    """Returns the amount with ``places`` digits after the point. Received amounts are rounded down,
-    paid amounts up."""
+    """Returns the amount with ``places`` digits after the point. Amounts to pay (``side`` is
+    ``pay``) are rounded up, all others down."""
     return _signed(f"{_rounded(amount, places, side):,f}")
 
 
 def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun: ``1 order``, ``2 orders``, ``1,204 orders``; the plural of
-    ``noun`` ends in s."""
+    """Returns a number and its noun, given in the singular: ``1 order``, ``2 orders``, ``1,204
+    orders``. The plural gets an s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @_or_nothing
 def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Returns the amount like :func:`table_amount`, with at most six digits after the point and
-    without trailing zeros."""
+    """Returns the amount as :func:`table_amount` does, but with at most six digits after the point
+    and without trailing zeros."""
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
@@ -148,13 +149,15 @@ def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
 
 @_or_nothing
 def about_amount(amount: Decimal) -> str:
-    """Returns an estimate with four significant digits: ``≈ 0.04123``, ``≈ 12,350``."""
+    """Returns an estimate, cut to four significant digits: ``≈ 0.04123``, ``≈ 12,350``."""
     return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
 @_or_nothing
 def difference(amount: Decimal) -> str:
-    """Returns a signed difference: ``−0.014777``, ``+2.5``; ``0`` if there is none."""
+    """Returns a difference of amounts with its sign, rounded to six digits after the point:
+    ``−0.014777``, ``+2.500000``. A difference of zero is ``0``; one that is rounded to zero is
+    ``<0.000001``."""
     if amount == 0:
         return "0"
     unit = Decimal(1).scaleb(-_TRACKER_PLACES)
@@ -166,7 +169,8 @@ def difference(amount: Decimal) -> str:
 
 @_or_nothing
 def usd(value: Decimal) -> str:
-    """Returns an amount in dollars: ``$48,210.00``; ``<$0.01`` for less than a cent."""
+    """Returns an amount in US dollars: ``$48,210.00``; ``<$0.01`` for an amount between 0 and one
+    cent."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<$0.01"
     cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -175,7 +179,8 @@ def usd(value: Decimal) -> str:
 
 @_or_nothing
 def usd_market(value: Decimal) -> str:
-    """Returns a market figure with one decimal and K, M, B or T: ``$61.8B``."""
+    """Returns a large amount in US dollars with one decimal and K, M, B or T: ``$61.8B``. Below
+    1,000 dollars it is written as :func:`usd` does."""
     size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
@@ -187,7 +192,8 @@ def usd_market(value: Decimal) -> str:
 
 @_or_nothing
 def percent(value: Decimal) -> str:
-    """Returns a signed percentage, from a value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
+    """Returns a percentage with its sign: ``−0.43%``, ``<0.01%``, ``0.00%``. ``value`` is in
+    percent: 1 means one percent."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -197,7 +203,8 @@ def percent(value: Decimal) -> str:
 def rate_both_ways(
     pay: Decimal, pay_symbol: str, get: Decimal, get_symbol: str
 ) -> tuple[str, str] | None:
-    """Returns the rate of one quote in both directions; None if an amount is not above zero."""
+    """Returns two texts with the rate of a quote, one for each direction: ``1 BTC ≈ 20 ETH`` and
+    ``1 ETH ≈ 0.05 BTC``. Returns None if one of the amounts is not above zero."""
     if pay <= 0 or get <= 0:
         return None
     forth = table_amount(_WIDE.divide(get, pay))
@@ -206,9 +213,9 @@ def rate_both_ways(
 
 
 def align_on_point(texts: Sequence[str]) -> list[str]:
-    """Pads texts to the same width so that the decimal points of the numbers are in one column. A
-    whole number ends one column left of the points. Texts that are no numbers (``—``, ``in price``)
-    are aligned at the right edge."""
+    """Returns the texts padded to the same width, so that the decimal points of numbers are below
+    each other. A whole number ends one column left of the points. A text that is not a number
+    (``—``, ``in price``) is aligned at the right edge."""
     parts = [split_at_point(text) for text in texts]
     left = max((len(whole) for whole, _, number in parts if number), default=0)
     right = max((len(rest) for _, rest, number in parts if number), default=0)
@@ -220,8 +227,8 @@ def align_on_point(texts: Sequence[str]) -> list[str]:
 
 
 def split_at_point(text: str) -> tuple[str, str, bool]:
-    """Returns three values: the text left of the decimal point, the point with the text after it,
-    and whether the text is a number."""
+    """Returns three values: the text before the decimal point, the point with the text after it,
+    and True if the text contains a digit. Without a digit, the whole text is the first value."""
     if not any(char.isdigit() for char in text):
         return text, "", False
     whole, point, rest = text.partition(".")
@@ -242,8 +249,8 @@ def _plus(value: Decimal, size: str) -> str:
 
 
 class Elapsed(Struct, frozen=True):
-    """How long something has taken, compared with the time expected, as ``text`` and in ``short``.
-    ``late`` is True if the text should be shown in the trouble colour."""
+    """How long something has taken, compared with the expected time: ``text``, and ``short`` for a
+    narrow column. ``late`` is True if the expected time is over."""
 
     text: str
     short: str
@@ -251,8 +258,8 @@ class Elapsed(Struct, frozen=True):
 
 
 def duration(seconds: float) -> str:
-    """Returns a duration as ``40s``, ``14m``, ``1h05m`` or ``2d03h``, rounded to the smallest unit
-    shown."""
+    """Returns a duration in its one or two largest units, rounded: ``40s``, ``14m``, ``1h05m``,
+    ``2d03h``."""
     whole = max(0, round(seconds))
     if whole >= 60:
         whole = round(whole / 60) * 60
@@ -262,25 +269,27 @@ def duration(seconds: float) -> str:
 
 
 def written_seconds(text: str) -> int | None:
-    """Returns the seconds of ``40s``, ``30m``, ``1h`` or ``2d``; None for any other text."""
+    """Returns the number of seconds for ``40s``, ``30m``, ``1h`` or ``2d``, as a person writes
+    them; None for any other text."""
     match = _WRITTEN.fullmatch(text)
     return int(match[1]) * _SECONDS[match[2]] if match is not None else None
 
 
 def expected(seconds: float | None) -> str:
-    """Returns an expected duration: ``~14m``; ``—`` if none is stated."""
+    """Returns an expected duration with a tilde: ``~14m``; ``—`` for None."""
     return NOTHING if seconds is None else f"~{duration(seconds)}"
 
 
 def expected_minutes(minutes: Decimal | float | None) -> str:
-    """Returns an expected duration like :func:`expected`, from minutes as the API sends them
-    (contract 6.7, 8.17)."""
+    """Returns an expected duration with a tilde: ``~14m``; ``—`` for None. ``minutes`` is as the
+    API states it (contract 6.7, 8.17)."""
     return expected(None if minutes is None else float(minutes) * 60)
 
 
 def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
-    """Returns ``19m of ~27m``, or ``27m over`` if late; only the time passed if none is
-    expected."""
+    """Returns the time that has passed, compared with the expected time: ``19m of ~27m``; after the
+    expected time, how long it is over: ``27m over``. Without an expected time, the result is only
+    the time passed."""
     passed = _floored(seconds)
     if expected_seconds is None:
         return Elapsed(passed, passed, late=False)
@@ -293,7 +302,8 @@ def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
 
 
 def countdown(seconds: float) -> str:
-    """Returns the time left: ``m:ss`` below an hour, ``1h05m`` above, ``expired`` from zero on."""
+    """Returns the time left: ``m:ss`` below an hour, ``1h05m`` from an hour on, ``expired`` if no
+    time is left."""
     if seconds <= 0:
         return EXPIRED
     whole = math.ceil(seconds)
@@ -303,7 +313,8 @@ def countdown(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Returns an age in its largest whole unit: ``2s``, ``41m``, ``3h``, ``2d``."""
+    """Returns an age in whole units, of which only the largest is shown: ``2s``, ``41m``, ``3h``,
+    ``2d``."""
     whole = max(0, int(seconds))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if whole >= size:
@@ -312,25 +323,26 @@ def age(seconds: float) -> str:
 
 
 def clock_time(moment: datetime, *, zone: bool = False) -> str:
-    """Returns the time of day, ``14:02:11``; with `` UTC`` if ``zone`` is True."""
+    """Returns the time of day in UTC, ``14:02:11``; followed by `` UTC`` if ``zone`` is True."""
     return f"{_utc(moment):%H:%M:%S}" + (" UTC" if zone else "")
 
 
 def short_clock(moment: datetime) -> str:
-    """Returns the time of day, ``14:36``."""
+    """Returns the time of day in UTC without seconds, ``14:36``."""
     return f"{_utc(moment):%H:%M}"
 
 
 def date(moment: datetime, now: datetime) -> str:
-    """Returns a date, ``Mon 17 Nov``; with the year if it is not this year."""
+    """Returns the date in UTC, ``Mon 17 Nov``; followed by the year if it is not the year of
+    ``now``."""
     there = _utc(moment)
     text = f"{_DAYS[there.weekday()]} {there.day} {_MONTHS[there.month - 1]}"
     return text if there.year == _utc(now).year else f"{text} {there.year}"
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """Returns the time at which something was read that may have changed since: ``06:44``, or ``24
-    Nov 06:44`` if that was not today."""
+    """Returns the time, in UTC, at which a value was read that may have changed since: ``06:44`` if
+    that was on the day of ``now``, otherwise ``24 Nov 06:44``."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)
@@ -339,7 +351,7 @@ def as_of(moment: datetime, now: datetime) -> str:
 
 
 def day(moment: datetime, now: datetime) -> str:
-    """Returns a day: ``today 11:20``, ``yesterday``, else the date."""
+    """Returns the day in UTC, seen from ``now``: ``today 11:20``, ``yesterday``, or the date."""
     days = (_utc(now).date() - _utc(moment).date()).days
     if days == 0:
         return f"today {short_clock(moment)}"
@@ -347,7 +359,7 @@ def day(moment: datetime, now: datetime) -> str:
 
 
 Moment = Annotated[datetime, Meta(tz=True)]
-"""A time with a time zone, as documents contain it."""
+"""A time with a time zone, as a field of a JSON document."""
 
 
 def _utc(moment: datetime) -> datetime:

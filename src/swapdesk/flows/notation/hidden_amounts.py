@@ -1,8 +1,8 @@
 """Finds the amounts in a text, so that they can be hidden.
 
-A number is an amount if it has a fraction, a currency sign, thousands or a symbol after it, or the
-name of an amount before it. Times, ages, counts, percentages and ids are not hidden; neither are
-counts of orders, rows or gas in thousands.
+A number is an amount if it has a fraction, a currency sign, a thousands separator or a unit such as
+M, if a token's symbol follows it, or if a name such as ``amount`` precedes it. Times, ages,
+percentages, ids and counts of things such as orders, rows or gas are not hidden.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 DOTS = "•••"
 """The text shown in place of an amount."""
 HIDDEN = "\ue000"
-"""The character that replaces each character of an amount until the text is drawn; no other text
-contains it."""
+"""The character that replaces each character of a hidden amount until the text is drawn. It occurs
+in no other text."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d++(?:[.,]\d++)*+)(?P<unit>[KMBT]?)"
@@ -26,15 +26,15 @@ _COUNTED = re.compile(
     r"(?: of [\d,]+ left|(?: open| more)? (?:rows?|orders?|problems?|files?|tokens?|chains?|entries"
     r"|characters|confirmations|requests?|calls?|blocks?|gas|left|of [\d,]+ by))(?!\w)"
 )
-"""Matches words such as ``orders`` after a number. A number with thousands before such words is a
-count and no amount."""
+"""Matches the noun, such as ``orders``, after a number that is a count and therefore no amount,
+even if it has a thousands separator."""
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
 )
 _DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
 _NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
-"""Matches an amount that follows its name, such as ``amount=0.5``. Such texts are in the address
-and body of a call and in the history of an order."""
+"""Matches an amount after its name, such as ``amount=0.5``. Such texts occur in the URL and body of
+a request and in the history of an order."""
 _NO_SYMBOLS = frozenset(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
 )
@@ -44,24 +44,27 @@ Known = Callable[[str], bool]
 
 
 def unknown(word: str) -> bool:
-    """Always returns False. Callers that know no symbols pass this function; then only words in
-    capitals count as symbols."""
+    """Returns False for every word. Passed by callers that know no symbols of tokens; a word then
+    counts as a symbol only if it has at least two capital letters."""
     return False
 
 
 def without_amounts(text: str, is_symbol: Known = unknown) -> str:
-    """Returns the text with three dots in place of each amount."""
+    """Returns the text with three dots in place of each amount. ``is_symbol`` recognises the
+    symbols of tokens."""
     return re.sub(f"{HIDDEN}+", DOTS, hide_numbers(hide_named_amounts(text), is_symbol))
 
 
 def hide_named_amounts(text: str) -> str:
-    """Replaces each character of an amount that follows its name by ``HIDDEN``."""
+    """Returns the text with ``HIDDEN`` in place of each character of every amount that follows its
+    name, such as ``amount=0.5`` or a member of JSON."""
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     return _NAMED_AMOUNT.sub(_named_amount, text)
 
 
 def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
-    """Replaces each number that is an amount by its form or by the symbol after it."""
+    """Returns the text with ``HIDDEN`` in place of each character of every number that is an amount
+    by its form or by the token's symbol after it."""
     return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 
@@ -84,8 +87,8 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _has_fraction(digits: str) -> bool:
-    """Returns True if the digits have a fraction or a group of thousands; ``127.0.0.1`` and ``3,4``
-    have neither."""
+    """Returns True if the digits contain a decimal fraction or a thousands separator. ``127.0.0.1``
+    and ``3,4`` contain neither."""
     if _THOUSANDS.search(digits):
         return True
     return digits.count(".") == 1 or ("." in digits and "," in digits)

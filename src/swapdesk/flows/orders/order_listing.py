@@ -70,10 +70,9 @@ class FilterLine(Struct, frozen=True):
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter completed with what words are compared with besides the order itself.
-        ``named`` returns the ids of the orders that the journal finds for a bare word. ``names``
-        maps addresses to names in the address book, which are the only names that orders of a batch
-        have."""
+        """Returns the filter with two further sources to search for its words. ``named`` returns
+        the ids of the orders that the journal finds for a bare word. ``names`` maps addresses to
+        names in the address book, which are the only names that orders of a batch have."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:

@@ -41,8 +41,8 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """A transaction of an order. ``address`` is the order's deposit address that a bundle (one
-    payment for many orders) paid to; None if the order's own field has it."""
+    """A transaction of an order. ``address`` is the deposit address that a bundle (one payment for
+    many orders) paid to for this order; None if it is the deposit address stated in the order."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 

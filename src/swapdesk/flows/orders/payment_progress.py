@@ -15,13 +15,14 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """The payment of an order by its batch's bundle, which is one transaction for many orders.
+    """The payment of an order by its batch's bundle, which is one transaction that pays many
+    orders.
 
     ``state`` is prepared until the bundle is sent, and if the bundle paid nobody; sent while the
-    bundle is under way; done once the deposit address has the money; refused if the group was paid
-    without this order. ``money`` says where the money is, to be shown after the word Funds;
-    ``place`` is its short form. Both end with a full stop. ``actor`` acts next, and ``due`` is what
-    the actor does.
+    bundle is under way; done once the deposit address has the money; refused if the bundle paid
+    other orders but not this one. ``money`` says where the money is, to be shown after the word
+    Funds; ``place`` is its short form. Both end with a full stop. ``actor`` acts next, and ``due``
+    is what the actor does.
     """
 
     state: State

@@ -1,15 +1,16 @@
 """The address book: names for addresses, such as ``@bob``.
 
-It is a TOML file that the user may edit, private to the user. Each table is an entry with
-``address`` and ``kind``, and optionally ``chain``, ``memo``, ``note`` and ``own``. An entry that
-cannot be paid is reported with file and line, and so is every use of its name.
+It is a private TOML file that the user may edit. Each table is an entry with ``address`` and
+``kind``, and optionally ``chain``, ``memo``, ``note`` and ``own``. An entry that cannot be paid is
+reported with file and line, also whenever its name is used. Unknown fields are reported and
+ignored.
 
-Odd notes and fields of the user's own are ignored. If the file is not valid TOML, it is left
-unchanged and nothing is added. Editing one entry leaves every other byte of the file unchanged.
+If the file is not valid TOML, it is left unchanged and nothing is added. Changing one entry leaves
+every other byte of the file unchanged.
 
-The sandbox begins with names whose addresses have the right form and belong to nobody. For a new
-entry the kind of chain is found from the address. If several kinds or chains share the form, the
-user names the chain.
+The sandbox begins with entries whose addresses have the right form and belong to nobody. For a new
+entry, the kind of chain is recognised from the address. If addresses of several kinds have this
+form, the user names the kind.
 """
 
 from __future__ import annotations
@@ -42,19 +43,20 @@ _NOTE_LIMIT = 100
 _FILE_LIMIT = 1 << 20
 _FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
 _DECIDING = ("address", "kind", "chain", "memo", "tag", "destination_tag", "comment", "payment_id")
-"""Names of the fields that decide who is paid. A field whose name is nearly one of them is not
-ignored."""
+"""Names of fields that decide who is paid. A field with a similar name may be a misspelling, so its
+entry is refused instead of ignoring the field."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class AddressBookError(ValueError):
-    """Raised for an entry or a file that cannot be written; the text is a sentence for the
+    """Raised if an entry is wrong or the file cannot be changed. The message is a sentence for the
     screen."""
 
 
 class BookEntry(Struct, frozen=True):
-    """One named address. ``kind`` is the kind of chain; ``chain`` limits the entry to one chain, by
-    its short name. ``own`` marks the user's own wallet; ``memo`` belongs to the address."""
+    """One named address. ``kind`` is the kind of chain; ``chain`` is the short name of the only
+    chain that the entry is for, or None. ``memo`` is the memo that payments to the address need, or
+    None. ``own`` is True for the user's own wallet."""
 
     name: str
     address: str
@@ -69,15 +71,17 @@ class BookEntry(Struct, frozen=True):
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """True if a payout on this kind of chain, and on this chain, can be sent to the address."""
+        """Returns True if the entry is for this kind of chain and, if both name a chain, for the
+        same chain."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
 def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
-    """Returns the checked entry with sentences about ignored fields. Raises AddressBookError if the
-    entry cannot be paid, or if a field may be a misspelt one of those that decide who is paid."""
+    """Checks a table of the file. Returns the entry, and sentences about fields that are ignored.
+    Raises AddressBookError if the entry cannot be paid, or if a field may be a misspelling of one
+    that decides who is paid."""
     _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
@@ -140,8 +144,8 @@ def entry_table(entry: BookEntry) -> dict[str, object]:
 
 
 def entry_toml(name: str, table: Mapping[str, object]) -> str:
-    """Returns the entry as a TOML table. Raises TypeError for a value that JSON does not have, such
-    as a date."""
+    """Returns an entry as the text of a TOML table. Raises TypeError for a value that JSON cannot
+    express, such as a date."""
     lines = [f"[{name}]"]
     for field, value in table.items():
         # A JSON text without this one character is a TOML basic string.
@@ -152,8 +156,9 @@ def entry_toml(name: str, table: Mapping[str, object]) -> str:
 
 
 def with_table(text: str, name: str, table: str) -> str | None:
-    """Returns the text of the file with the table of ``name`` replaced, or removed if ``table`` is
-    empty. Returns None if the table is not one block, or if anything else would change."""
+    """Returns the text of the file with the table of ``name`` replaced by ``table``, or removed if
+    ``table`` is empty. Returns None if the table of ``name`` is not one contiguous block, or if
+    another entry would change."""
     lines = text.splitlines(keepends=True)
     heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
     starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
@@ -175,7 +180,7 @@ def with_table(text: str, name: str, table: str) -> str | None:
 
 
 def written_entry(text: str, name: str) -> BookEntry | None:
-    """Returns the entry as the text of the file has it; None if it is missing or unreadable."""
+    """Reads one entry from the text of the file. Returns None if it is missing or wrong."""
     try:
         document = tomllib.loads(text)
         return next(
@@ -204,7 +209,7 @@ def read_book(path: Path) -> str:
 
 
 def write_book(path: Path, text: str) -> None:
-    """Writes the whole file at once, readable by its owner alone."""
+    """Replaces the file as a whole. Only its owner can read it."""
     make_directories(path.parent)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -238,11 +243,12 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("dasha", "dash", None, "a friend with a Dash wallet"),
     ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
-"""The first entries of the sandbox's address book: name, kind, memo and note."""
+"""The first entries of the sandbox's address book, each with name, kind of chain, memo and note."""
 
 
 def write_starters(path: Path) -> bool:
-    """Writes the first entries of the sandbox's address book; returns False if the file exists."""
+    """Creates the sandbox's address book with its first entries. Returns False, and writes nothing,
+    if the file exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
@@ -282,8 +288,9 @@ class AddressBook:
 
     @classmethod
     def load(cls, path: Path, *, sandbox: bool = False) -> AddressBook:
-        """Reads the file; an absent file gives an empty book. Never raises. In the ``sandbox`` an
-        absent file is created with names to try (:func:`write_starters`)."""
+        """Reads the address book. Never raises: a missing file gives an empty book, and errors are
+        in ``problems``. With ``sandbox``, a missing file is created with the entries of
+        :data:`STARTERS`."""
         if sandbox:
             write_starters(path)
         try:
@@ -321,12 +328,12 @@ class AddressBook:
         return len(self._entries)
 
     def entry(self, name: str) -> BookEntry | None:
-        """Returns the entry of a name, with or without ``@`` and in any case; None if there is
-        none."""
+        """Returns the entry called ``name``, with or without ``@`` and in any case; None if there
+        is none that can be used."""
         return self._entries.get(name.removeprefix("@").lower())
 
     def missing(self, name: str) -> str:
-        """Returns a sentence on why there is no :meth:`entry` of this name."""
+        """Returns a sentence that says why :meth:`entry` has no entry of this name."""
         label = f"@{name.removeprefix('@')[:40]}"
         wrong = self._unusable.get(name.removeprefix("@").lower())
         if wrong is not None:
@@ -336,27 +343,28 @@ class AddressBook:
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
-        """Returns the entries in the order of the file, of one kind of chain or of one chain."""
+        """Returns the entries for this kind of chain and this chain, in the order of the file. None
+        means any kind or any chain."""
         return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
 
     def names(self, kind: str | None = None, chain: str | None = None) -> list[str]:
         return [entry.name for entry in self.entries(kind, chain)]
 
     def labels(self) -> dict[str, str]:
-        """Returns the names by address: ``@name`` for each address in lower case."""
+        """Returns a mapping from each address, in lower case, to its name, such as ``@bob``."""
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:
-        """Returns the name of an address that :func:`check_address` has normalized; None if the
-        address has no name."""
+        """Returns the name of an address on this kind of chain; None if it has none. The address
+        must be in the form to which :func:`check_address` normalizes it."""
         for entry in self.entries(kind):
             if _normalized(kind, entry.address) == address:
                 return entry.name
         return None
 
     def add(self, entry: BookEntry) -> None:
-        """Appends an entry to the file and changes nothing else in it. Raises AddressBookError if
-        the entry is wrong or its name is taken."""
+        """Appends an entry to the file. Every other byte of the file stays the same. Raises
+        AddressBookError if the entry is wrong or its name is taken."""
         checked, _ = read_entry(entry.name, entry_table(entry))
         _writable(entry.name, entry.note, _NOTE_LIMIT)
         if self._locked:
@@ -377,7 +385,8 @@ class AddressBook:
         self._entries[checked.name] = checked
 
     def rename(self, name: str, fresh: str) -> None:
-        """Renames an entry and changes nothing else in the file. Raises AddressBookError."""
+        """Renames an entry. Every other byte of the file stays the same. Raises
+        AddressBookError."""
         entry = self._known(name)
         wanted = fresh.removeprefix("@").lower()
         _require_name(wanted)
@@ -386,7 +395,8 @@ class AddressBook:
         self._change(entry, replace(entry, name=wanted))
 
     def mark_own(self, name: str, own: bool) -> None:
-        """Marks an entry as the user's own wallet, or removes the mark. Raises AddressBookError."""
+        """Marks an entry as the user's own wallet if ``own`` is True; otherwise removes the mark.
+        Raises AddressBookError."""
         entry = self._known(name)
         self._change(entry, replace(entry, own=own))
 
@@ -403,7 +413,8 @@ class AddressBook:
         return entry
 
     def _change(self, entry: BookEntry, changed: BookEntry | None) -> None:
-        """Replaces or removes the table of one entry; every other byte of the file stays."""
+        """Replaces the table of ``entry`` in the file by ``changed``, or removes the table if this
+        is None. Every other byte of the file stays the same. Raises AddressBookError."""
         text = read_book(self.path)
         if written_entry(text, entry.name) != entry:
             raise AddressBookError(
@@ -424,8 +435,9 @@ class AddressBook:
 
 
 def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str:
-    """Returns the entry's table with its new name and mark, and with notes and fields of the user's
-    own. Returns an empty text if the table is removed."""
+    """Returns the entry's new table as TOML text: with the name and the mark ``own`` of
+    ``changed``, and all other fields as they are in the file. Returns an empty text if ``changed``
+    is None."""
     if changed is None:
         return ""
     document = tomllib.loads(text)
@@ -439,15 +451,15 @@ def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str
 
 @lru_cache(maxsize=4096)
 def _normalized(kind: str, address: str) -> str:
-    """Returns the normalized address, cached because the names of every row of a file are looked
-    up."""
+    """Returns the address in the form to which :func:`check_address` normalizes it. The result is
+    cached, because the addresses of all rows of a batch file are looked up."""
     return check_address(kind, address).normalized
 
 
 class EntryCheck(Struct, frozen=True):
-    """The checks of a new entry. ``entry`` is what would be written, None while a check refuses it.
-    ``kinds`` are the kinds of chains whose addresses have this form, ``kind`` the chosen one. It is
-    empty if the form proves too little."""
+    """The result of checking a new entry. ``entry`` is what would be written; None if a check
+    refuses it. ``kinds`` are the kinds of chains whose addresses have this form, and ``kind`` is
+    the one used, or empty. The remaining fields are lines to show at each input."""
 
     entry: BookEntry | None
     kinds: tuple[str, ...]
@@ -464,8 +476,9 @@ class EntryCheck(Struct, frozen=True):
 def check_entry(
     book: AddressBook, name: str, address: str, memo: str, kind: str = ""
 ) -> EntryCheck:
-    """Checks a new entry. ``kind`` chooses among the possible kinds of the address, by default the
-    first. A form that nearly any word fits is accepted only if ``kind`` names it."""
+    """Checks a new entry. ``kind`` is the kind of chain that the user chose, by default the first
+    kind that fits. A kind whose addresses may be nearly any word is used only if the user chose
+    it."""
     named, address = _check_name(book, name), ungrouped(address)
     verdicts = {other_kind: check_address(other_kind, address) for other_kind in KINDS}
     kinds = tuple(other_kind for other_kind in KINDS if verdicts[other_kind].ok)

@@ -1,13 +1,13 @@
-"""Checks who gets the money: recipient, refund address and memo, without a call (contract 5.4).
+"""Checks who gets the money: recipient, refund address and memo, without a network call (contract
+5.4).
 
-The local decoder decides; the service's pattern may only refuse more. An address that looks like a
-known one is refused, against address poisoning. Known addresses are the payees and deposit
-addresses of the journal and the token contracts of the catalogue.
+The desk's own decoder decides whether an address is valid; the service's pattern can only refuse
+more. An address that looks like a known payee is refused, because attackers send payments from such
+addresses (address poisoning).
 
-Before the first payment to an address one group from its middle is hidden, and the user has to type
-it. Malware that replaces a paste shows its own address throughout, so the user has to read the
-group where the address came from. Look-alike addresses share the ends of an address and differ in
-its middle.
+Before the first payment to an address, the desk hides a group in its middle and the user types the
+group. Malware that replaces pasted addresses would show its own address, so the user must read the
+group at the source. The middle is asked for because look-alike addresses agree at both ends.
 """
 
 from __future__ import annotations
@@ -55,13 +55,14 @@ from swapdesk.wire.tokens import Token
 class RecipientCheck(Struct, frozen=True):
     """The result of checking one address.
 
-    ``address`` is the spelling to send, empty unless the address is valid. ``label`` is ``@name``
-    if the address book has it. ``lookalike`` is the known name (or short address) and the whole
-    address that it imitates. ``account`` is the same for all spellings of an address.
+    ``address`` is the spelling to send, empty unless the address is valid. ``label`` is its name in
+    the address book, ``@name``, or None. ``account`` is equal for all spellings of the same
+    address. ``lookalike`` is the known payee that the address imitates: its name (or short address)
+    and its address.
 
-    ``memo`` comes with the address, from its payment ``link`` or the address book. ``position`` is
-    the wrong character in ``text``, counted from 1. ``doubt`` names how a payment may be lost,
-    ``memo_doubt`` how a refund may be lost by its memo; both need consent.
+    ``memo`` is the memo that the payment ``link`` or the address book states. ``position`` is the
+    place of the wrong character in ``text``, counted from 1. ``doubt`` is a sentence on how a
+    payment may be lost, ``memo_doubt`` on how a refund may be; the user must agree to both.
     """
 
     text: str
@@ -85,7 +86,8 @@ class RecipientCheck(Struct, frozen=True):
 
     @property
     def memo_source(self) -> str:
-        """Where ``memo`` comes from, in a few words; empty if there is no source."""
+        """The source of ``memo`` in a few words: the payment link or an entry of the address book;
+        empty without a memo."""
         if self.link is not None and self.link.memo:
             return THE_LINK
         return self.label or "" if self.memo else ""
@@ -96,11 +98,12 @@ _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 
 
 class MemoCheck(Struct, frozen=True):
-    """The result of checking a memo. ``memo`` is what to send, None for none. ``used`` is False if
-    the chain has no memos.
+    """The result of checking a memo. ``memo`` is the memo to send, or None. ``used`` is False if no
+    memo can be sent on this chain.
 
-    ``doubt`` needs consent: a program may have changed the memo, or the address book has another
-    memo. ``fault`` is what is wrong, in a few words; empty for nothing.
+    ``doubt`` is a warning that the user must agree to: a program may have changed the memo, or the
+    address book has a different one. ``fault`` says in a few words what is wrong; empty if nothing
+    is.
     """
 
     memo: str | None
@@ -124,9 +127,9 @@ TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
 def check_memo(
     text: str | None, waived: bool, token: Token, *, on_chain: bool = False
 ) -> MemoCheck:
-    """Checks the memo or destination tag for a payout of ``token``. With ``waived`` (``--memo ""``
-    in a command) or the typed phrase ``NO MEMO`` no memo is sent. An ``on_chain`` swap never
-    carries a memo."""
+    """Checks the memo or destination tag for a payout of ``token``. If the user typed the phrase
+    ``NO MEMO``, or if ``waived`` is True (``--memo ""`` in a command), no memo is sent. A swap on
+    chains (``on_chain``) never carries a memo."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
@@ -158,8 +161,9 @@ def check_memo(
 
 
 def _no_memo(label: str, wanted: bool, unused: str, refusal: str) -> MemoCheck:
-    """Returns the check for a payout that cannot carry a memo. If a memo is ``wanted``, the payout
-    is refused with the text ``refusal``; otherwise ``unused`` is shown."""
+    """Returns the check for a payout that cannot carry a memo. If the user or the chain wants one
+    (``wanted``), the payout is refused with the sentence ``refusal``; otherwise the sentence
+    ``unused`` is shown."""
     if wanted:
         line = CheckLine("refuse", refusal)
         return MemoCheck(None, False, False, label, False, (line,), fault="not used")
@@ -174,9 +178,9 @@ def check_memo_of(
     *,
     on_chain: bool = False,
 ) -> MemoCheck:
-    """Checks the memo like :func:`check_memo` and compares it with the memo that comes with
-    ``recipient``. With another memo, or none, an exchange credits somebody else. A differing memo
-    needs consent, and is refused if no memo can be sent."""
+    """Checks the memo as :func:`check_memo` does, and compares it with the memo that belongs to
+    ``recipient``. With a different memo, or none, an exchange would credit somebody else, so the
+    user must agree to a difference. A swap on chains is refused if the recipient has a memo."""
     if on_chain:
         return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
@@ -190,8 +194,8 @@ def check_memo_of(
 
 
 def another_memo(name: str, kept: str | None, memo: str | None, token: Token) -> str:
-    """Returns the warning that ``memo`` is not the memo ``kept`` by ``name``; empty if both are
-    equal."""
+    """Returns the warning that ``memo`` differs from the memo ``kept`` that belongs to ``name``,
+    such as ``@bob``; empty if the two are equal or if either text is missing."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
         return ""
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
@@ -199,9 +203,9 @@ def another_memo(name: str, kept: str | None, memo: str | None, token: Token) ->
 
 
 def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ...]:
-    """Returns notes on what the recipient's account needs before it can receive ``token``, if it is
-    a new account. The desk cannot find out whether the account exists, and an exchange that cannot
-    pay out keeps the money."""
+    """Returns lines about what a new account needs before it can receive ``token``. The desk cannot
+    find out whether the recipient's account exists, and an exchange that cannot pay out keeps the
+    money. ``arrives`` is the amount of the payout, or None."""
     kind = ADDRESS_KINDS.get(token.chain_data.kind)
     if kind is None:
         return ()
@@ -239,9 +243,10 @@ def check_recipient(
     """Checks whether a payout of ``token`` can go to ``text``: an address, a payment link or
     ``@name``.
 
-    ``paid`` counts payments by address. ``own_deposits`` are the deposit addresses of the user's
-    own orders, each as (kind of chain, address). ``contracts`` are token contracts of the chain.
-    ``arrives`` is the payout amount, if known; it is compared with the amount that a link asks for.
+    ``paid`` are the known payees, each with the number of payments. ``own_deposits`` are the
+    deposit addresses of the user's own orders, each as (kind of chain, address). ``contracts`` are
+    the token contracts on the chain. ``arrives`` is the amount of the payout, or None; it is
+    compared with the amount that a link asks for.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
@@ -300,12 +305,13 @@ def check_refund(
     contracts: Collection[str] = (),
     memo: str | None = None,
 ) -> RecipientCheck:
-    """Checks whether the deposit of ``token`` can come back to ``text`` on the source chain if the
-    swap fails.
+    """Checks whether the deposit of ``token`` can be refunded to ``text`` on its chain if the swap
+    fails. An empty address is accepted unless ``required`` is True, because of a fixed rate or of
+    the route.
 
-    An empty address is allowed unless ``required`` (by a fixed rate or the route). The memo is that
-    of the address book unless ``memo`` is given ("" for none). A refund without its memo is lost,
-    so a memo that differs needs consent.
+    The memo is ``memo``, or that of the address book if this is None; an empty text means no memo.
+    A refund without its memo is lost, so the user must agree to a memo that differs from that of
+    the address book.
     """
     if not text.strip():
         on = token.chain_data.name
@@ -402,8 +408,8 @@ def _read(
 
 
 def link_misfit(link: LinkedPayment, token: Token) -> str:
-    """Returns a sentence on how a payout of ``token`` differs from what the payment link asks for;
-    empty if it does not."""
+    """Returns a sentence that says how a payout of ``token`` differs from what the payment link
+    asks for; empty if it does not differ."""
     chain = token.chain_data
     if not pays_on(link, chain):
         if not link.kind:
@@ -426,7 +432,8 @@ def link_misfit(link: LinkedPayment, token: Token) -> str:
 
 
 def pays_on(link: LinkedPayment, chain: Chain) -> bool:
-    """True if the link names ``chain``, or names its kind and no other chain."""
+    """Returns True if the link names ``chain``, or if it names only the kind of chain and this is
+    the kind of ``chain``."""
     if link.kind and link.kind != chain.kind:
         return False
     if link.chain_id is not None:
@@ -453,7 +460,7 @@ def _is_contract(link: LinkedPayment, token: Token) -> bool:
 
 
 def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
-    """Returns the amount that a link asks for, in whole tokens; None if the link states no
+    """Returns the amount that a payment link asks for, in whole tokens; None if the link states no
     amount."""
     if link.units is not None:
         return short(from_base_units(link.units, token.decimals))
@@ -463,7 +470,8 @@ def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
 def _link_lines(
     link: LinkedPayment, token: Token, entry: BookEntry | None, arrives: Decimal | None
 ) -> Iterator[CheckLine]:
-    """Yields what the link states beside its address, and where the payout differs."""
+    """Yields lines about what a payment link states besides its address, with warnings where the
+    payout differs."""
     chain, asked = token.chain_data, linked_amount(link, token)
     if link.kind == chain.kind == "evm" and link.chain_id is None:
         yield CheckLine("note", f"The link names no chain: this pays on {chain.name}.")
@@ -493,8 +501,9 @@ def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
 
 
 def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
-    """Returns the name (or short address) and the address of the known payee that ``address``
-    imitates; None if there is none. Addresses that only sent something are not compared."""
+    """Returns the known payee that ``address`` imitates: the payee's name (or short address) and
+    address; None if there is none. Known payees are those of the address book and those that were
+    paid."""
     payees = [(entry.label, entry.address) for entry in book.entries()]
     payees += [(short_address(payee), payee) for payee in paid]
     return next((known for known in payees if looks_like(address, known[1])), None)
@@ -509,8 +518,10 @@ _FOLDED = ("0x", "bc1", "ltc1")
 
 
 class Challenge(Struct, frozen=True):
-    """A question about a hidden group of an address. ``group`` is its number from 1, without
-    ``0x``; ``hidden`` are the positions of its characters in the address."""
+    """A question about a hidden group of characters of an address. ``group`` is the number of the
+    group, from 1, where a leading ``0x`` is no group; ``hidden`` are the positions of its
+    characters in the address. ``answer`` are these characters; ``folds`` is True if upper and lower
+    case are the same."""
 
     group: int
     of: int
@@ -534,9 +545,10 @@ class Challenge(Struct, frozen=True):
 
 
 def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
-    """Returns what to ask before paying ``check``; None for an address that was paid before, that
-    the address book names, or that has no group to hide. ``seed`` (the intent's id, hexadecimal)
-    picks the group, so that it cannot be foreseen and stays when the screen is redrawn."""
+    """Returns the question to ask before the address in ``check`` is paid. Returns None if the
+    address was paid before, has a name in the address book, or has no middle group to hide.
+    ``seed`` is the intent's id (hexadecimal) and selects the group: nobody can foresee it, and it
+    stays the same when the screen is redrawn."""
     if not check.ok or not check.address or not check.first_use or check.label is not None:
         return None
     prefix = prefix_of(check.address)
@@ -560,35 +572,36 @@ def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
 
 
 def without(address: str, hidden: frozenset[int]) -> str:
-    """Returns the address with a dot in place of each character at the ``hidden`` positions."""
+    """Returns the address with ``•`` in place of each character at the positions ``hidden``."""
     return "".join("•" if at in hidden else char for at, char in enumerate(address))
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
-    """Returns the recipients of completed orders, with the number of payments. Only orders
-    confirmed here count: an order that only the service lists never makes its recipient a known
-    one."""
+    """Returns the recipients of completed orders, each with the number of payments. Only orders
+    that were confirmed at this desk count, so an order that only the service lists never makes its
+    recipient a known payee."""
     return {payment.address: payment.times for payment in journal.orders.paid_recipients()}
 
 
 def last_paid(journal: Journal) -> Mapping[str, datetime]:
-    """Returns when each of :func:`paid_addresses` was paid last, if the service stated the time."""
+    """Returns the recipients of :func:`paid_addresses`, each with the time of the last payment.
+    Those without a time from the service are left out."""
     payments = journal.orders.paid_recipients()
     return {payment.address: payment.last for payment in payments if payment.last is not None}
 
 
 def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
-    """Returns the deposit addresses that this desk released, each as (kind of chain, address). They
-    are never a recipient or refund address."""
+    """Returns the deposit addresses that this desk has verified, each as (kind of chain, address).
+    They must never be used as a recipient or refund address."""
     return journal.orders.released_deposits()
 
 
 def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
-    """Returns a function that checks a recipient with :func:`check_recipient`, each time with what
-    this desk knows then. If the journal cannot be read, only the address book is used; that
-    suffices, because no payment can be confirmed without the journal."""
+    """Returns a function that checks a recipient by :func:`check_recipient`, using what this desk
+    knows at the time of the call. If the journal cannot be read, only the address book is used;
+    that is safe, because no payment can be confirmed without the journal."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}
@@ -609,5 +622,6 @@ def payee_check(
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
-    """Returns the token contracts on the chain of ``token``. Money sent to one of them is lost."""
+    """Returns the token contracts on the chain of ``token``. Money sent to a token contract is
+    lost."""
     return catalog.rows.contracts_on(token.chain_data.short_name)

@@ -183,8 +183,9 @@ QUOTE_COLUMNS = (
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """The best valid route of a type. ``holds`` says who has custody of the money, ``knows`` who
-    knows both sides. If there is no valid route, ``best`` is None and ``missing`` says why."""
+    """The best valid route of a type. ``holds`` says who has custody of the money, and ``knows``
+    who learns both ends of the swap. If there is no valid route, ``best`` is None and ``missing``
+    says why."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -354,10 +355,11 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """Returns a warning about the route as a sentence: that the lines do not add up to the stated
-    net amount, or that nothing is left after fees. Empty if neither is the case.
+    """Returns a warning about the route as a sentence: that the steps do not add up to the net
+    amount that the service states, or that nothing is left after fees. Empty if neither is the
+    case.
 
-    ``lines`` and ``net`` are the two amounts as the screen writes them.
+    ``lines`` (the sum of the steps) and ``net`` are the two amounts as the screen writes them.
     """
     size = percent(steps.gap).lstrip("−+")
     sentence = {
@@ -449,9 +451,9 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """Returns the step that says whether the lines add up. ``summed`` is True if a fee is added to
-    the payout; if it is False, the payout is the only line. ``gap`` is the difference in
-    percent."""
+    """Returns the step that says whether the added lines of the calculation equal the stated net
+    amount. ``summed`` is True if a fee is added to the payout, False if the payout is the only
+    line. ``gap`` is the difference in percent."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

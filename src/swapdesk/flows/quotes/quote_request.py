@@ -273,8 +273,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """Returns a request for the same tokens and amount with ``options``. If they name another
-        account, the sender and receiver become None."""
+        """Returns a request for the same tokens and amount with ``options``. If ``options`` name an
+        account other than that of this request, the sender and receiver become None."""
         return QuoteRequest.of(
             options,
             self.token_in,

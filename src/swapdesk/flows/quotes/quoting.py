@@ -345,7 +345,7 @@ class QuoteDesk:
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
         """Asks for every route, with one call for each kind of rate, and returns the routes ranked.
-        ``on_repeat`` decides before a failed call is repeated.
+        ``on_repeat`` is called before a failed call is repeated, and returns whether it may be.
 
         If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
         no call succeeded.
@@ -370,8 +370,8 @@ class QuoteDesk:
     async def ask_rate(
         self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """Asks for the quotes with one kind of rate and returns a new result. In it they replace
-        the quotes of that kind in ``result``; the quotes of the other kind are kept. Raises
+        """Asks for the quotes with one kind of rate and returns a new result. The new quotes
+        replace those of the same kind in ``result``; quotes of the other kind are kept. Raises
         ClientError."""
         _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
@@ -446,8 +446,8 @@ class QuoteDesk:
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
     """Returns the quote with its end converted to the desk's clock. ``ahead`` is how far the
-    service's clock is ahead of it. Without the conversion, all quotes would seem expired on a
-    machine whose clock is a minute fast."""
+    service's clock is ahead of the desk's. Without the conversion, all quotes would seem expired on
+    a machine whose clock is a minute fast."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
@@ -493,8 +493,8 @@ def find_intermediate_token(
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """Returns the row in the newer ``result`` for the same provider and route as ``before``. None
-    if there is no such row or it pays nothing. Private routes name no provider, so the best private
-    route with the same kind of rate stands for them."""
+    if there is no such row or it pays nothing. A private route names no provider; for it, the best
+    private route with the same kind of rate is returned."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -540,8 +540,8 @@ class AskingAgain:
         return True
 
     def answered(self) -> None:
-        """Records that an answer arrived. If no call had to be repeated, each call of the next
-        request is again counted once."""
+        """Records that an answer arrived. If no call had to be repeated, sets :attr:`most` back to
+        1."""
         if self._repeat is None:
             self.most = 1
 

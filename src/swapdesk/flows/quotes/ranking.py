@@ -1,9 +1,9 @@
 """Ranks routes by what they pay, and says which routes cannot be used and why.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8). If the request states
-the output, all routes pay the same and are compared on ``amountIn``, lowest first. Only usable
-routes are ranked, because otherwise a route with an error could be first. A net amount above the
-payout is not believed (contract 6.7, 6.21).
+Routes are compared on ``netAmountOut`` or, if the service states none, on ``amountOut`` (contract
+6.8). If the request states the output, all routes pay the same and are compared on ``amountIn``,
+lowest first. Only usable routes are ranked, because otherwise a route with an error could be first.
+A net amount above the payout is not believed (contract 6.7, 6.21).
 
 The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
 gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
@@ -358,9 +358,8 @@ def comparison_key(quote: Quote) -> Decimal | None:
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns, for the rows whose place differs between the two rankings, the place in ``before``
-    by the quote id in ``after``. Rows without a provider are left out, because they cannot be
-    recognized."""
+    """Returns, by quote id, the place in ``before`` of each row of ``after`` whose place has
+    changed. Rows without a provider are left out, because they cannot be recognized."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -440,8 +439,8 @@ gas. ``time`` sorts by duration; the rows keep the places they have in the ranki
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the table as it is sorted now. ``figure`` is the amount by which routes are
-    compared; None if it is to include gas and the gas is unknown, and the row is then last. The
+    """A route in the table, in its present order. ``figure`` is the amount by which routes are
+    compared; None if gas is to be included but unknown, in which case the row is last. The
     differences are measured from the best row that is still valid; None without a figure."""
 
     row: RankedQuote
@@ -466,7 +465,8 @@ class Arrangement(Struct, frozen=True):
         return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
-        """Returns the arrangement with the order that follows the present one."""
+        """Returns the arrangement with the next sort order, in the sequence ``net``, ``all-in``,
+        ``time``."""
         orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
         return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 

@@ -30,8 +30,8 @@ _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, Display
 
 
 class Recent(Struct, frozen=True):
-    """An earlier request, as a line to be asked again. ``text`` is the line, which means the same
-    tokens; ``at`` is when the intent was confirmed."""
+    """An earlier request, as a line to be asked again. Reading ``text`` gives the same tokens;
+    ``at`` is when the intent was confirmed."""
 
     text: str
     route: Route
@@ -50,8 +50,8 @@ def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> lis
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Returns the intents as lines to be asked again, at most ``limit``, in the sequence of
-    ``intents``. Each text occurs once."""
+    """Returns the intents as lines that the user can send again, at most ``limit``, in the sequence
+    of ``intents``. Each text occurs once."""
     lines: dict[str, Recent] = {}
     seen: set[tuple[object, ...]] = set()
     for intent in intents:

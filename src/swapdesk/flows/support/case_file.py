@@ -225,7 +225,8 @@ def case_file(
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
     """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``secrets`` are secrets of this desk, which are left out in any case."""
+    ``program`` are versions and settings by name, as from :func:`program_facts`. ``secrets`` are
+    secrets of this desk, which are left out in any case."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))

@@ -99,8 +99,8 @@ it cannot be asked, or there is nothing to ask it."""
 
 
 class Searched(Struct, frozen=True):
-    """A place that was searched, with its answer. ``said`` is the answer in words: ``matched 1 of
-    318 by deposit address, 4 reads``."""
+    """A place (the journal, the service, its lists, the chains) that was searched, with its answer.
+    ``said`` is the answer in words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -164,9 +164,9 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it. It is a payment to the order's
-        deposit address or, if there is none, the transaction that this desk sent for the order.
-        None if neither is known."""
+        """Returns the deposit of an order as its chain shows it: a payment to the order's deposit
+        address or, if there is none, a transaction that this desk sent for the order or that moved
+        nothing and can only concern this order. None if there is neither."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -225,9 +225,9 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the transaction is part of the order: its payout or refund, or a
-        transaction that this desk sent for it. Without an order id, or if the journal cannot be
-        read, returns False."""
+        """Returns whether the journal has the transaction as part of the order: its payout or
+        refund, or a transaction that this desk sent for it. False without an order id, or if the
+        journal cannot be read."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -390,8 +390,9 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages of the lists that are still to be read. Until the service has stated the
-        number of pages, it is estimated from the orders that this desk knows."""
+        """Number of pages of the service's list that are still to be read. Until the service has
+        stated how many pages there are, the number is estimated from the orders that this desk
+        knows."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -412,9 +413,9 @@ class OrderSearch:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Asks the places that are left, with at most the reads of :attr:`next_cost`. The lists are
-        read only until an order is found. Yields after every step, so that the screen can show the
-        step."""
+        """Asks the places that are left (the service, its lists, the chains), with at most the
+        reads of :attr:`next_cost`. The lists are read only until an order is found. Yields after
+        every step, so that the screen can show the step."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
@@ -564,8 +565,8 @@ class OrderSearch:
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for the transactions. A None in the list stands for the ledger
-        of a sandbox."""
+        """Returns the nodes to ask for the transactions of :meth:`_transactions`. A None in the
+        list stands for the ledger of a sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -660,8 +661,8 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """A sentence that says why nothing was found, as far as the places' answers tell. Empty if
-        something was found or places are left to ask."""
+        """A sentence that says why nothing was found, as far as the answers of the searched places
+        tell. Empty if something was found or places are left to ask."""
         reason = self._not_found
         return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
@@ -804,8 +805,8 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the lower and upper bound of the amounts that, rounded to the digits in the text,
-    give the amount in the reading."""
+    """Returns the bounds of the amounts that, rounded to as many digits as the text has, equal the
+    amount in the reading."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))

@@ -455,8 +455,8 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """Returns whether a reading, of which only the beginning is known, is part of another
-        reading, or contains another of its kind."""
+        """Returns whether ``reading``, of which only the beginning is known, adds nothing, because
+        it is part of another reading or contains another reading of its kind."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)
@@ -542,8 +542,8 @@ def _changes(word: str) -> int:
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
     """Returns the readings that the form of ``run``, a row of characters without blanks, proves. If
-    its form proves none, returns those of its parts. ``level`` is the index of the separators to
-    split it by."""
+    its form proves none, returns those of its parts. ``level`` is the index in ``_PARTED_BY`` of
+    the separators to split it by."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -563,8 +563,8 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
-    """Yields the readings as id and as memo that a word has if it is the whole pasted text, because
-    its form proves nothing else."""
+    """Yields the readings of a word that is the whole pasted text: as an id and as a memo, unless
+    its form proves that it is something else."""
     kinds = {reading.kind for reading in _of_strong_word(word)}
     if _ID.fullmatch(word) and kinds <= {"shortened"}:
         yield Reading("id", word, BEGINNING)
@@ -861,8 +861,8 @@ def _amounts(
 
 
 def _begins(text: str, start: int) -> bool:
-    """Returns whether a number begins at ``start``, and ``start`` is not inside a longer number, a
-    date or a word."""
+    """Returns whether a number may begin at ``start``. It may not if ``start`` is inside a longer
+    number, a date or a word."""
     if not start:
         return True
     before = text[start - 1]
@@ -878,8 +878,8 @@ _POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
-    """Returns whether a number ends before ``end``, and ``end`` is not inside a longer number, a
-    date or a word."""
+    """Returns whether a number may end before ``end``. It may not if ``end`` is inside a longer
+    number, a date or a word."""
     behind = text[end : end + 2]
     if not behind:
         return True

@@ -137,8 +137,8 @@ class CaseFacts(Struct, frozen=True):
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """Returns what was known when the state ``seen[number]`` was received, as far as the
-        journal kept it."""
+        """Returns the facts as they were known when the state ``seen[number]`` was received, as far
+        as the journal kept them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(
@@ -225,8 +225,8 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns the diagnosis with another rule, owner and act. ``cause`` is put before its present
-    cause."""
+    """Returns the diagnosis for a circumstance that outweighs the order's situation: with ``rule``,
+    ``owner`` and ``act``, and with ``cause`` in front of the present cause."""
     return replace(
         diagnosis,
         rule=rule,
@@ -264,8 +264,8 @@ def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagno
 
 
 def for_support(text: str) -> str:
-    """Returns a text about an order reworded for support: where it says "you" or "your" it means
-    the customer, so that these words are replaced."""
+    """Returns a text that was written for the customer, reworded for support: "your wallet" becomes
+    "the customer's wallet"."""
     for yours, theirs in _CUSTOMER:
         text = text.replace(yours, theirs)
     return text

@@ -77,9 +77,10 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """The outcome of an intent (what the user confirmed) whose create an earlier run of the desk
-    did not finish. ``what`` describes the intent and ``said`` its outcome. ``service_id`` is its
-    order, None if no order is known. ``intent_id`` is set only if the outcome is unknown."""
+    """The outcome of an intent (what the user confirmed) that an earlier run of the desk left
+    without a known outcome. ``what`` describes the intent and ``said`` its outcome. ``service_id``
+    is its order, None if no order is known. ``intent_id`` is set only if the outcome is still
+    unknown."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -89,8 +90,8 @@ class OpenFinding(Struct, frozen=True):
 
 
 def findings(report: ResumeReport) -> list[OpenFinding]:
-    """Returns one finding for each intent whose create an earlier run of the desk did not
-    finish."""
+    """Returns one finding for each intent that an earlier run of the desk left without a known
+    outcome."""
     created_orders = [
         OpenFinding(
             "found" if created.withheld is None else "withheld",
@@ -121,8 +122,9 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns a sentence about a create that ended after the user had left its screen. The sentence
-    describes the intent, and says that no order was created or that the outcome is unknown."""
+    """Returns a sentence about the creation of an order that ended after the user had left its
+    screen. The sentence describes the intent, and says that no order was created or that the
+    outcome is unknown."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):

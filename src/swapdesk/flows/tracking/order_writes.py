@@ -44,7 +44,7 @@ class Writing(NamedTuple):
 class OrderWrites:
     """Queues of order states that wait to be written to the journal. ``written`` is called on the
     event loop with the ids of the orders to announce: after each commit, after a commit that the
-    journal refused, and at once if only figures changed."""
+    journal refused, and before the commit if only amounts or times changed."""
 
     def __init__(
         self,

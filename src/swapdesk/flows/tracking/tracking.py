@@ -176,8 +176,8 @@ class Tracker:
         return (self._known[name] for name in self._groups[Group.OPEN])
 
     def orders(self) -> list[TrackedOrder]:
-        """Returns the loaded orders, group after group. Open orders are sorted by deadline, the
-        orders of every other group newest first."""
+        """Returns the loaded orders, group after group in the sequence of :class:`Group`. Open
+        orders are sorted by deadline, the orders of every other group newest first."""
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
@@ -202,9 +202,10 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads an order that was just written to the journal, for example by a create, and
-        announces it. States that the stream reported earlier are merged into it. Returns the order;
-        if the journal does not have it, returns the order as loaded before, or None."""
+        """Loads an order that was just written to the journal, for example because this desk
+        created it, and announces it. States that the stream reported earlier are merged into it.
+        Returns the order; if the journal does not have it, returns the order as loaded before, or
+        None."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -263,8 +264,9 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has just journaled. Then reads
-        from the journal what was paid for the loaded orders, by this desk or another, and announces
-        the orders for which that changed."""
+        from the journal which payments were made for the loaded orders and which problems were
+        marked as dealt with, at this desk or another, and announces the orders for which this
+        changed."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -340,7 +342,8 @@ class Tracker:
         return answer
 
     async def run(self) -> None:
-        """Follows the stream until cancelled. A defect in one event does not stop the others."""
+        """Follows the service's order stream until cancelled. An exception in one event does not
+        stop the stream."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
@@ -412,9 +415,9 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """Returns the ids of new orders that are loaded as foreign although another desk or command
-        of this home created them. The stream reported such an order before its creator had
-        journaled it."""
+        """Returns the ids of new orders that are loaded as foreign (not confirmed at this desk)
+        although another desk or command of this home created them. The stream reported such an
+        order before its creator had journaled it."""
         since = self._clock.now() - _NEW
         unclaimed = [
             tracked.service_id
@@ -574,9 +577,9 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
-        """Shows the order ``after`` in place of ``shown``, the order as seen on screen. If the
-        order has just ended (``written``: its state waits for a commit), it is shown only once the
-        journal has the ended state."""
+        """Makes ``after`` the order that is shown, in place of ``shown``. If the order has just
+        ended, it is shown in its ended state only once the journal has that state. ``written`` is
+        True if the new state was queued for the journal."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -585,8 +588,8 @@ class Tracker:
             self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
-        """Shows and announces orders that are queued no longer: the journal has taken their states,
-        or cannot take them for now."""
+        """Shows and announces the orders with these ids. The journal has taken their queued states,
+        or could not take them for now."""
         names = list(ids)
         for over in [self._over.pop(name) for name in names if name in self._over]:
             self._put(over)
@@ -677,8 +680,8 @@ class Tracker:
 
 def _just_paid(before: Order | None, after: Order) -> bool:
     """Returns whether the service first saw the deposit between ``before`` and ``after``. If
-    ``before`` is None, only an order in the state "deposit detected" counts, because an order
-    further on may have been paid long ago."""
+    ``before`` is None, only the state "deposit detected" counts, because an order in a later state
+    may have been paid long ago."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

@@ -1,10 +1,10 @@
-"""The DEX half of the order desk: permissions, chains of signatures, creation of orders, and
+"""The DEX half of the order desk: permissions, chained signatures, creation of orders, and
 confirmations.
 
-If a venue rejects a swap, the create is refused before the quote is consumed. A transaction is
-accepted for an order only if the chain knows it and it was made for this order: it must come from
-the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The partner
-reports the transaction, or the service finds it on the chain.
+If a venue rejects a swap, the create request is refused before the quote is consumed. A transaction
+is accepted for an order only if the chain knows it and it was made for this order: it must come
+from the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The
+partner reports the transaction, or the service finds it on the chain.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
 SOUGHT = "sought"
-"""Member of ``detail`` that says when the chain was last searched for a transaction that nobody
-reported."""
+"""Key of an order's ``detail``. The value says when the chain was last searched for a transaction
+that no client reported: at the call's deadline or at the order's expiry."""
 
 _QUOTE_ENDS = "quoteExpires"
 
@@ -79,13 +79,13 @@ _SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
 
 
 class Foreign(Exception):
-    """Raised if the transaction that was reported for an order belongs to something else."""
+    """Raised if the transaction that was reported for an order was not made for this order."""
 
 
 class Head(Struct, frozen=True):
     """The newest block of a chain.
 
-    ``timestamp`` is in seconds since 1970, None on a chain whose blocks state none.
+    ``timestamp`` is in seconds since 1970; None on a chain whose blocks state no time.
     """
 
     height: int
@@ -93,23 +93,26 @@ class Head(Struct, frozen=True):
 
 
 class Sightings(Protocol):
-    """Finds the transactions of orders on one chain. Methods that ask the node raise NodeError."""
+    """Finds the transactions of orders on one chain. Methods that ask the chain's node raise
+    NodeError."""
 
     def spelled(self, text: str) -> str | None:
-        """Returns a transaction hash in its canonical spelling; None if the text is no transaction
-        hash of this kind of chain."""
+        """Returns a transaction hash in its canonical spelling; None if the text is not a
+        transaction hash on this kind of chain."""
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns True if the chain knows the transaction ``sent``, False if it does not know it
-        yet. Raises Foreign if the transaction does not belong to the order, and NodeError."""
+        """Returns True if the chain knows the transaction with the hash ``sent``, False if the
+        chain does not know it yet. Raises Foreign if the transaction does not belong to the order,
+        and NodeError if the chain does not answer."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns candidates for the transaction of an order if no client reported it, oldest
-        first.
+        """Returns hashes of transactions that may be the order's, oldest first, for an order whose
+        transaction no client reported.
 
-        Empty if the chain has no list to search. Raises NodeError.
+        ``sold`` and ``bought`` are the order's tokens. The list is empty if the chain offers no way
+        to search for these tokens. Raises NodeError.
         """
         ...
 
@@ -136,9 +139,10 @@ class EvmSightings:
         return True
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Searches the events of the sold token from the owner.
+        """Returns the transactions in which the owner transferred the sold token.
 
-        If a native coin is sold, the events of the bought token to the receiver are searched.
+        If a native coin is sold, the transactions in which the receiver got the bought token; empty
+        if that is a native coin, too.
         """
         topics: list[str | None]
         if sold.address is not None:
@@ -162,7 +166,7 @@ class EvmSightings:
 
 
 class SolanaSightings:
-    """Finds transactions on Solana, which are named by the payer's signature over the order's
+    """Finds transactions on Solana. A transaction's id is the payer's signature of the order's
     message."""
 
     def __init__(self, client: SolanaClient) -> None:
@@ -215,10 +219,10 @@ T = TypeVar("T")
 
 
 async def asked(answer: Awaitable[T]) -> T:
-    """Returns the answer of a venue or chain.
+    """Awaits the answer of a venue or chain and returns it.
 
-    Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP if it refuses, SERVICE_UNAVAILABLE if it
-    does not answer.
+    Raises ServiceError instead of the venue's or node's own exception: VALIDATION_ERROR or
+    INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE if there is no answer.
     """
     try:
         return await answer
@@ -243,10 +247,11 @@ class DexDesk(Room):
         self._sightings = sightings
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
-        """Returns what the owner still has to send or sign; empty once the venue may take the
-        tokens.
+        """Returns the calls that the owner still has to send, and the documents to sign, before the
+        venue may take the tokens.
 
-        Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE.
+        Both lists are empty if it already may. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR,
+        SERVICE_UNAVAILABLE.
         """
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
@@ -265,14 +270,16 @@ class DexDesk(Room):
         return ApproveAnswer(approvals=approvals, signatures=list(missing.signatures))
 
     async def allowance(self, caller: Caller, request: ApproveRequest) -> bool:
-        """Returns True if the venue may take the tokens already. Raises like ``approve``."""
+        """Returns True if the venue may already take the tokens that the quote sells. Raises like
+        ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         return await asked(venue.allowed(deal, _owner(request.address_from, deal)))
 
     async def next_signatures(
         self, caller: Caller, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """Returns what to sign after the signature in the request. Raises like ``approve``."""
+        """Returns the documents that the owner signs after the signature in the request. Raises
+        like ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         given = request.previous_signature
         if request.signature_key != given.key:
@@ -300,7 +307,8 @@ class DexDesk(Room):
         return Deal(terms.quote_id, token_in, token_out, Plan.from_json(terms.plan), expires)
 
     async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
-        """Returns the ``detail`` for an order of this quote, with its transaction.
+        """Prepares the swap of a quote at its venue; returns the ``detail`` to store with the
+        order, which includes the transaction to send.
 
         Raises like ``approve``.
         """
@@ -322,7 +330,8 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records that the order's transaction was sent, or that its venue may settle it.
+        """Records that the order's transaction was sent, or that its venue may settle it, and
+        returns True.
 
         Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
         without a hash, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if the
@@ -357,8 +366,9 @@ class DexDesk(Room):
     async def _confirmed_by_hash(
         self, order: StoredOrder, request: ConfirmTransactionRequest
     ) -> Detail | bool:
-        """Returns the ``detail`` to record, True if the hash is recorded already, False if the
-        chain does not know it."""
+        """Returns the ``detail`` to record for the reported hash, True if this hash is already
+        recorded, False if the chain does not know the transaction. Raises the errors of
+        ``confirm``."""
         if request.tx_hash is None:
             raise ServiceError(
                 ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
@@ -390,12 +400,12 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Searches the chain for a transaction that nobody reported; returns the ``detail`` to
-        record.
+        """Searches the chain for the order's transaction, which no client reported, and returns the
+        changes of ``detail`` to record; empty if it is not time to search.
 
-        The chain is searched when the call can no longer be executed, and once more before the
-        order expires. An order that was not announced is not searched for: nobody could execute its
-        call, and a match would belong to another order with the same call.
+        The chain is searched once when the call can no longer be executed, and once when the order
+        expires. An order that no client was told of is not searched for, since nobody could execute
+        its call, and a match would belong to another order.
         """
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}

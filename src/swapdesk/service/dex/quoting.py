@@ -1,9 +1,9 @@
-"""DEX rows of ``GET /quotes`` (contract 6.7, 6.8), and the limits of on-chain routes (6.1).
+"""On-chain rows of ``GET /quotes`` (contract 6.7, 6.8), and the limits of on-chain routes (6.1).
 
-Gas and fees are in the native coin of the paying chain. Their dollar values follow its price in the
-catalogue and are omitted without one. A pool states no limits: an amount is within limits if a
-venue pays for it and its row is usable. The search goes outward from a usual amount, with a
-precision of about a hundredth. Both ends have a price.
+Gas and fees are in the native coin of the paying chain. Their dollar values follow the coin's price
+in the catalogue and are omitted if it has none. A pool states no limits, so the limits are searched
+for: an amount is within limits if a venue quotes it and the row is usable. The search starts from a
+usual amount and finds each end with a precision of about one percent.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ PERMISSION_VALID = timedelta(seconds=600)
 """Time for which a quote that needs an approval first may be executed (contract 6.28)."""
 
 _FIRST: Steps = ((15.0, 100),)
-"""Steps of the wait for the first question to a chain; they are long because embedded chains open
-on use."""
+"""Timeouts of the first question to a chain, in the form of STEPS. They are long because an
+embedded chain is loaded by the first question."""
 _ASK_AGAIN = 0.5
 """Seconds until a chain that does not answer yet is asked again."""
 _SILENT = Unavailable("the chain does not answer at present")
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 DexOffer = tuple[Quote, StoredQuote | None]
-"""A row of the answer, and the stored quote if the row has a price."""
+"""A row of the answer with its stored quote; None instead of the quote if the row has no price."""
 
 
 class DexQuoting(Room):
@@ -59,9 +59,9 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Returns an offer (a row of the answer and its stored quote) for each venue, in the order
-        of venue codes. ``swaps`` are the venue codes that the request allows; None allows all
-        venues."""
+        """Asks the venues for their quotes; returns a row of the answer and its stored quote for
+        each venue, in the order of venue codes. ``swaps`` are the venue codes that the request
+        allows; None allows all venues."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
@@ -201,16 +201,17 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 
 
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
-    """Returns the sum of a venue's two fees in dollars: ``fee_usd`` and ``of_the_token``, the value
-    of the fee that is taken from the sold token. A fee whose dollar value is unknown (None) counts
-    as 0."""
+    """Returns the dollar value of a venue's two fees together: ``fee_usd``, and ``of_the_token``,
+    which is taken from the sold token. A fee whose dollar value is unknown (None) counts as 0."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """Returns the amount received minus the venue's fee. Routes are compared by this figure.
+    """Returns the amount received minus the venue's fee, both in ``token_out``. Routes are compared
+    by this figure.
 
-    If the fee or the token has no price, the amount is returned unchanged (contract 6.8).
+    If the fee's dollar value or the token's price is unknown, the amount is returned unchanged
+    (contract 6.8).
     """
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
@@ -221,7 +222,9 @@ def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> De
 def _filtered(
     price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
 ) -> FilteredReason | None:
-    """Returns the reason why the row must not be used (contract 6.21); None if it may be used."""
+    """Returns the reason why the row with this price must not be used (contract 6.21); None if it
+    may be used. ``usd_in`` and ``usd_out`` are the dollar values of the amounts sold and received;
+    None if unknown."""
     sender, receiver = question.sender, question.receiver
     if (
         price.pays_sender_only
@@ -249,8 +252,8 @@ def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
 
 
 USUAL_USD = Decimal(100)
-"""Dollar value of the search's first amount; without a price the first amount is one whole
-token."""
+"""Dollar value of the first amount that the search for limits tries. If the token has no price, the
+first amount is one whole token."""
 
 _STARTS = ((1, 1), (1, 16), (16, 1), (1, 256), (256, 1))
 _STEP = 4
@@ -266,7 +269,8 @@ class DexLimits:
         self._paid: dict[int, int | None] = {}
 
     async def find(self) -> Limits | None:
-        """Returns the current limits; None if no on-chain route takes any amount."""
+        """Searches for the least and the greatest amount that on-chain venues take now, and returns
+        them; None if no on-chain route takes any amount."""
         start = await self._start()
         if start is None:
             return None

@@ -1,9 +1,9 @@
 """Sends the submitted bundles of groups, follows them, and stores their outcome.
 
-After a crash a bundle is sent again from its row. That is harmless, since the hash identifies an
-operation and its nonce counts once (contract 17.2). The outcome is what the EntryPoint's event says
-about the inner calls, never the transaction's status. A bundle whose account is not funded yet is
-retried until its orders expire.
+After a crash a bundle is sent again as it was stored. That is harmless, since the hash identifies
+an operation and its nonce can be used only once (contract 17.2). The outcome is what the
+EntryPoint's event says about the inner calls, never the transaction's status. A bundle whose
+account is not funded yet is retried until its orders expire.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
-"""Error codes with which the bundler rejects an operation permanently. All other codes concern the
-present state of the bundler, so the operation may be submitted again."""
+"""Error codes with which the bundler rejects an operation permanently. Any other code depends on
+circumstances that may change, so the operation may be submitted again."""
 _NO_GAS = "AA21"
 
 Intervention = Literal["fail", "withdraw", "hold"]
 Intervene = Callable[[str], Intervention | None]
-"""A function that returns the operator's decision about the bundle of a group, by the group's
-id."""
+"""A function that takes the id of a group and returns the operator's decision about the group's
+bundle; None if the operator has made none."""
 
 _INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
 _EXPIRED = "The orders expired before the smart account could pay"
@@ -48,9 +48,9 @@ def nobody_intervenes(_: str) -> Intervention | None:
 
 
 class BundleWatch:
-    """Follows the submitted bundles; one per process.
+    """Follows the submitted bundles; a process has one BundleWatch.
 
-    ``run`` works until cancelled, ``step`` works once.
+    ``run`` works until cancelled; ``step`` makes a single round.
     """
 
     def __init__(
@@ -81,7 +81,8 @@ class BundleWatch:
                 await within(self._clock, seconds, self._woken.wait())
 
     async def step(self) -> int:
-        """Looks at every open bundle; returns the number of bundles that stay open."""
+        """Checks the outcome of every open bundle once; returns the number of bundles that are
+        still open afterwards."""
         if self._bundler is None:
             return 0
         left = 0
@@ -136,10 +137,10 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation of a bundle, even if it was submitted before.
+        """Submits an operation of a bundle, also one that was submitted before.
 
-        Returns its outcome (Landed) if it is in a block; the reason, as text, if it will never be
-        in a block; or None if it may still get into a block.
+        Returns the outcome (Landed) if the operation is in a block; the reason, as text, if it will
+        never be in a block; or None if it may still get into a block.
         """
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:

@@ -1,6 +1,7 @@
-"""Funding of a group: what its sender signs, by the kind of the chain that the group sells on.
+"""Funding of a group: builds what the group's sender signs, depending on the kind of chain on which
+the group sells.
 
-Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its signatures come
+Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its signatures arrive
 (EIP-191 or EIP-712). Submitting stores the signatures by compare-and-set before the bundler gets
 the bundle, so that a second submission is refused; :class:`BundleWatch` does the rest. On Solana
 the sender signs and sends the deposits. They are packed by measured size into transactions of at
@@ -80,7 +81,8 @@ EVM, SOLANA = "evm", "solana"
 _KIND = "sol"
 
 _UNITS = 450_000
-"""Compute units of ten deposits, each of which opens a token account, with a margin."""
+"""Compute units for a transaction of ten deposits, each of which opens a token account, with a
+margin."""
 _MICRO_LAMPORTS = 1_000
 _TRIES = 5
 _SET_UP_SECONDS = 8.0
@@ -88,15 +90,15 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """A node of a Solana chain, as far as funding asks it. Methods raise NodeError."""
+    """The methods of a Solana node that funding uses. They raise NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 
 
 class FundingDesk(Room):
     """Builds and submits what pays the deposits of a group of orders. ``nodes`` are the nodes of
-    Solana chains by the chain's short name. Without a ``bundler`` no deposits are paid by bundles
-    on EVM chains."""
+    Solana chains by the chain's short name. If ``bundler`` is None, groups on EVM chains cannot be
+    paid by a bundle."""
 
     def __init__(
         self,
@@ -133,8 +135,8 @@ class FundingDesk(Room):
         return await self._bundled(self._bundler, group, owner, request.service_ids)
 
     async def transactions(self, caller: Caller, multi_id: str, sender: str) -> MultiTransactions:
-        """Returns the transactions that fund a group that sells on Solana. Raises like
-        :meth:`build`."""
+        """Returns the Solana transactions that fund the group. Raises VALIDATION_ERROR if the group
+        sells on another kind of chain; otherwise raises like :meth:`build`."""
         group = await self._groups.found(caller, multi_id)
         if self._kind(group) != _KIND:
             raise invalid(
@@ -145,9 +147,10 @@ class FundingDesk(Room):
     async def submit(
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Takes the signatures of the pending bundle and submits the bundle.
+        """Stores the signatures of the pending bundle, which the service then submits to the
+        bundler; returns the hashes of the bundle's operations.
 
-        Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP.
+        Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP, SERVICE_UNAVAILABLE.
         """
         group = await self._groups.found(caller, multi_id)
         submitted = await self._submitted(group, request.signatures)
@@ -157,12 +160,12 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """Builds an operation for each token, and the calls that the owner has to send before the
-        operations.
+        """Builds the operations of a bundle, with the calls that the owner has to send before them,
+        and stores the bundle.
 
-        The result replaces an earlier build that was not submitted. Both builds use the same
-        nonces, so at most one of them can ever be executed. Raises the errors of ``_payable``,
-        VALIDATION_ERROR if the bundler rejects the bundle, and SERVICE_UNAVAILABLE.
+        It replaces an earlier bundle that was not submitted. Both have the same nonces, so at most
+        one of them can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
+        bundler rejects the bundle, ALREADY_SUBMITTED, and SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
@@ -191,14 +194,14 @@ class FundingDesk(Room):
     async def _payable(
         self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
     ) -> list[StoredOrder]:
-        """Returns the orders to pay, in the order of the group. ``wanted`` are the ids to pay;
-        without it all orders that await a deposit are returned. ``claimed`` are ids of orders that
-        an earlier bundle pays.
+        """Returns the orders to pay, in the order of the group. ``wanted`` are the ids of these
+        orders; None selects all orders that await a deposit. ``claimed`` are ids of orders that an
+        earlier bundle pays.
 
         Orders that are still being set up are waited for, for a few seconds. Raises
-        ALREADY_SUBMITTED if wanted orders are claimed. Raises VALIDATION_ERROR for ``serviceIds``
-        if a wanted order cannot be paid for another reason, or if no order of the group can be
-        paid.
+        ALREADY_SUBMITTED if the wanted orders are claimed. Raises VALIDATION_ERROR for
+        ``serviceIds`` if a wanted order cannot be paid for another reason, or if no order of the
+        group can be paid.
         """
         orders = await self._set_up(group)
         now = self._clock.now()
@@ -288,11 +291,12 @@ class FundingDesk(Room):
         )
 
     async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
-        """Moves the pending bundle to submitted; only one call can succeed.
+        """Stores the signatures in the pending bundle, changes its state to submitted and returns
+        it; of several calls at the same time only one succeeds.
 
-        Raises NOT_FOUND if no bundle awaits signatures, also if another call was first (contract
-        9.18); VALIDATION_ERROR if the signatures are not the owner's or not one per batch;
-        INVALID_SWAP if orders have expired since the build.
+        Raises NOT_FOUND if no bundle awaits signatures (contract 9.18); VALIDATION_ERROR if the
+        signatures are not the owner's or not one per operation; INVALID_SWAP if orders have expired
+        since the build.
         """
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
@@ -348,7 +352,8 @@ class FundingDesk(Room):
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
         """Returns the instructions that pay an order's deposit.
 
-        If the receiver lacks a token account, the sender pays for it.
+        For a token, the first instruction opens the receiver's token account at the sender's
+        expense if the receiver has none.
         """
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
@@ -447,10 +452,10 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """Returns the NOT_FOUND error for a group that has no pending bundle.
+    """Returns the NOT_FOUND error for a group without a pending bundle.
 
-    If ``submitted_before`` is True, the message says that the group's bundle was submitted already.
-    Whether that bundle succeeded makes no difference.
+    With ``submitted_before`` the message says that the group's bundle was submitted already,
+    whatever came of that bundle.
     """
     words = "No bundle of this group awaits its signatures."
     if submitted_before:

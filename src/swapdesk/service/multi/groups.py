@@ -1,7 +1,8 @@
-"""Groups of orders: created in one commit, opened by the worker, visible to their owner alone.
+"""Creates and shows groups of orders.
 
-Each order of a group is checked and priced by itself; if one has a problem, only that one gets an
-error. Filters: contract 9.2.
+A group is created in one commit, its orders are opened by the worker, and only its owner can see
+it. Each order is checked and priced individually; if an order has a problem, only this order gets
+an error. Filters: contract 9.2.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 5.0
 _DOUBT_SECONDS = 15.0
-"""Longest time, in seconds, to wait for a database when it is unknown whether a commit succeeded.
-Callers wait longer than this for their answer."""
+"""Longest time, in seconds, to keep asking the database whether a commit succeeded if that is
+unknown. Clients wait longer than this for their answer."""
 _DOUBT_POLL_SECONDS = 0.5
 _IN_DOUBT = (
     "It is not known yet whether the group was created. Look for its orders in the list of orders"
@@ -71,10 +72,8 @@ _IN_DOUBT = (
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
-    """Raises VALIDATION_ERROR, with the path of the field, if a filter names an unknown provider.
-
-    ``onlySwaps`` must also name only providers that route.
-    """
+    """Raises VALIDATION_ERROR, with the path of the field, if a filter names an unknown provider,
+    or if ``onlySwaps`` names a provider that cannot be part of a route."""
     if filters is None:
         return
     if filters.only_swaps is not None:
@@ -86,8 +85,8 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """Returns the filters of an order: each filter that the order itself sets, and for the others
-    that of the group."""
+    """Returns the filters of an order. A filter that the order does not set itself is taken from
+    the group."""
     base = group or RouteFilters()
     if own is None:
         return base
@@ -140,8 +139,8 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a request that will be created. It is created from the first of ``quotes``; the
-    others are alternatives for choosing another payout wallet. The caller has not seen any of these
+    """An order of a request that will be created, with its quotes. It is created from the first
+    quote; the others serve to choose another payout wallet. The caller has not seen any of these
     quotes."""
 
     request: ExchangeRequest
@@ -164,7 +163,7 @@ def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
 
 
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
-    """Returns the order row at status -1: priced, not opened, and due at once."""
+    """Returns the row of an order that is priced, not opened, and due at once (status -1)."""
     row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
     return replace(row, status=int(OrderStatusCode.NEW), due_at=row.created, multi_id=multi_id)
 
@@ -176,7 +175,8 @@ _NO_WALLET = "Every payout wallet in reach of the best price was used lately."
 
 
 class GroupDesk(Room):
-    """Creates groups and shows them; ``FundingDesk`` funds them. One per process."""
+    """Creates groups of orders and shows them; ``FundingDesk`` funds them. A process has one
+    GroupDesk."""
 
     def __init__(
         self, shared: Shared, engine: QuoteEngine, desk: OrderDesk, worker: Worker
@@ -192,12 +192,13 @@ class GroupDesk(Room):
         request: MultiExchangeRequest,
         call: Counting | None = None,
     ) -> MultiExchange:
-        """Creates a group of the orders that can be carried out; the others get errors.
+        """Creates a group of those orders of the request that can be carried out, and returns an
+        error for each of the others.
 
-        ``call`` is counted once, in the commit that begins the group, and only if it has orders.
-        Raises ServiceError for the group as a whole: VALIDATION_ERROR (orders on several chains,
-        filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED. Also raises what
-        ``call.take`` raises to refuse the call.
+        ``call`` is counted once, in the commit that begins the group, and only if the group has
+        orders. Raises ServiceError if the whole group is refused: VALIDATION_ERROR (orders on
+        several chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED. Also
+        raises what ``call.take`` raises to refuse the call.
         """
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
@@ -233,10 +234,11 @@ class GroupDesk(Room):
         token_in: Token,
         token_out: Token,
     ) -> Accepted:
-        """Checks an order and prices it.
+        """Checks an order of a group and prices it.
 
-        Raises ServiceError for this order alone: VALIDATION_ERROR, AMOUNT_TOO_LOW,
-        QUOTE_OVER_LIMIT, INVALID_SWAP if no venue routes it.
+        ``group`` are the filters of the group. Raises ServiceError for this order alone:
+        VALIDATION_ERROR, AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP if no venue has a route for
+        it.
         """
         check_filters(order.filters, self._venues)
         private, fixed = bool(order.anonymous), bool(order.fixed)
@@ -318,7 +320,7 @@ class GroupDesk(Room):
         unknown whether the commit succeeded.
 
         The repetition cannot create a second group, because each id exists only once. (A group has
-        no quote by which a repeated create could be recognized.) Raises SERVICE_UNAVAILABLE if the
+        no quote by which a repeated request could be recognized.) Raises SERVICE_UNAVAILABLE if the
         outcome stays unknown for too long, StoreUnavailable if nothing was written.
         """
         until = self._clock.monotonic() + _DOUBT_SECONDS
@@ -338,10 +340,11 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """Returns the orders once the worker has set them up, or as they are after five seconds.
+        """Returns the orders as soon as the worker has set them all up, or as they are after five
+        seconds.
 
-        Clients of the public service look for the deposit addresses in the answer (contract 9.5).
-        The orders exist even if the store no longer answers.
+        This is awaited because clients of the public service look for the deposit addresses in the
+        answer (contract 9.5). The orders are returned even if the store stops answering.
         """
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
@@ -383,15 +386,16 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """Returns a group of the caller. Raises NOT_FOUND, with the same message whether the group
-        is unknown, belongs to another partner or is too old."""
+        """Returns the caller's group with this id. Raises NOT_FOUND, with the same message whether
+        the group is unknown, belongs to another partner or is too old to be shown."""
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")
         return group
 
     async def status(self, caller: Caller, multi_id: str) -> MultiExchangeStatus:
-        """Returns all orders of a group and its newest bundle. Raises NOT_FOUND."""
+        """Returns all orders of a group and the state of its newest bundle. Raises NOT_FOUND like
+        :meth:`found`."""
         group = await self.found(caller, multi_id)
         orders = await self._store.groups.orders(group.partner_id, group.multi_id)
         bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)

@@ -1,8 +1,8 @@
 """The order desk: creates, looks up and lists the orders of a partner.
 
 A quote becomes at most one order (contract 7.6). The quote is consumed and the order written in one
-commit, the venues are asked outside any transaction, the deposit address is committed, and only
-then is the request answered. After a crash the worker finishes the order.
+commit. Then the venues are asked outside any transaction, the deposit address is committed, and
+only then is the request answered. After a crash the worker finishes the order.
 """
 
 from __future__ import annotations
@@ -87,13 +87,15 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """Creates the order of a quote; the same request again returns the same order.
+        """Creates the order of a quote; if the request is repeated, returns the order that the
+        first request created.
 
-        ``call`` is counted in the commit that begins the exchange, so that a refused or repeated
-        create does not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
+        ``purpose`` is the kind of create request, an exchange or a private send. ``call`` is
+        counted in the commit that begins the exchange, so that a refused or repeated request does
+        not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
         FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED if no venue opened, SERVICE_UNAVAILABLE if the outcome is not known
-        yet. Also raises what ``call.take`` raises to refuse the call.
+        PROVIDER_EXCHANGE_FAILED if no venue opened the order, SERVICE_UNAVAILABLE if the outcome is
+        not known yet. Also raises what ``call.take`` raises to refuse the call.
         """
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
@@ -145,10 +147,10 @@ class OrderDesk(Room):
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
     ) -> None:
-        """Raises VALIDATION_ERROR if an address of the request, in any spelling, is the deposit
-        address of an order.
+        """Raises VALIDATION_ERROR, which names the field, if the payout or refund address of the
+        request is the deposit address of an order, in any spelling (contract 7.15).
 
-        The error names the field (contract 7.15).
+        ``token_in`` is the token of the refund, ``token_out`` that of the payout.
         """
         since = window_start(self._clock.now())
         named = (
@@ -162,8 +164,8 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Returns the ``detail`` to store with a DEX order; None for an order on another route.
-        Raises ServiceError if the swap would fail."""
+        """Prepares the swap of a DEX quote; returns the ``detail`` to store with the order. Returns
+        None for a quote of another route type. Raises ServiceError if the swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -176,10 +178,10 @@ class OrderDesk(Room):
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """Returns the answer of :meth:`get` as JSON.
+        """Returns the result of :meth:`get` as JSON.
 
-        The store is asked each time. If the JSON is cached, only the version of the order is read;
-        otherwise the whole order.
+        The store is asked each time, since the order may have changed: for the order's version if
+        its JSON is cached, otherwise for the whole order.
         """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
@@ -207,11 +209,11 @@ class OrderDesk(Room):
         return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """Returns a page of the caller's orders of the last 48 hours as JSON, each like
+        """Returns a page of the caller's orders of the last 48 hours as JSON, each in the form of
         :meth:`encoded`.
 
-        An earlier ``from`` is replaced by the start of these 48 hours. Raises VALIDATION_ERROR if
-        ``from`` is after ``to``.
+        If the query's ``from`` is earlier than these 48 hours, it is replaced by their start.
+        Raises VALIDATION_ERROR if ``from`` is after ``to``.
         """
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
@@ -231,8 +233,9 @@ class OrderDesk(Room):
         call: Counting | None,
         payment: str | None,
     ) -> StoredOrder:
-        """Stores the order before any venue is asked.
+        """Stores the new order before any venue is asked, and returns it.
 
+        ``digest`` identifies the create request, ``notes`` are the ``detail`` of a DEX order.
         Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to refuse the
         call.
         """
@@ -286,12 +289,12 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Returns the answer that the first create of this quote got. If that create is still under
-        way, its end is waited for.
+        """Answers a repeated create request. Returns the order that the first request with this
+        quote created, after waiting for that request if it is under way.
 
-        Raises INVALID_SWAP if the order is no longer visible or this request differs from the first
-        one, SERVICE_UNAVAILABLE if the outcome is not known in time, and the error that the first
-        create got.
+        Raises INVALID_SWAP if the order is no longer visible or ``digests`` differ from the first
+        request's digest, SERVICE_UNAVAILABLE if the outcome is not known in time, and the error
+        that the first request got.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
@@ -331,8 +334,8 @@ class OrderDesk(Room):
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
     """Returns two digests of a create request: one for the operation at which it was made, and one
-    for the other create operation. Both are compared because a private send can be created by
-    either operation."""
+    for the other operation that creates orders. The stored order is compared with both, because a
+    private send can be created by either operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

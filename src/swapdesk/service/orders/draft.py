@@ -1,8 +1,9 @@
 """Checks a create request and drafts the order of its quote (contract 7.3 to 7.9).
 
-The checks are whether the quote may still become an order, what the request has to contain, and its
-addresses and memos. An address has to pass the local decoder and the chain's own pattern; for a
-kind of chain without a decoder the pattern alone decides (``addressValidation``, contract 5.1).
+The checks cover whether the quote may still become an order, what the request has to contain, and
+its addresses and memos. An address has to be accepted by this program's decoder for the kind of
+chain and by the chain's own pattern; if there is no such decoder, the pattern alone decides
+(``addressValidation``, contract 5.1).
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
-    """Raises VALIDATION_ERROR, which names the field, if an address or memo is not fit for its
-    payout or refund.
+    """Raises VALIDATION_ERROR, which names the field, if a payout or refund address or its memo is
+    not valid on the token's chain.
 
-    A memo may be missing even on a chain that uses memos, because an own wallet may have none.
+    A memo may be missing even on a chain that uses memos, because a wallet of the user's own may
+    need none.
     """
     _check_address("addressTo", request.address_to, token_out)
     if request.refund_address is not None:
@@ -43,7 +45,7 @@ def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: 
 
 
 def is_address(text: str, token: Token) -> bool:
-    """Returns True if the text could be the address of a wallet on the token's chain."""
+    """Returns True if the text has the form of a wallet address on the token's chain."""
     return _problem(text, token) is None
 
 
@@ -71,16 +73,18 @@ def _problem(text: str, token: Token) -> str | None:
 
 
 def account_of(address: str, token: Token) -> str:
-    """Returns the kind of chain and the canonical spelling of an address, the same on all chains of
-    this kind."""
+    """Returns the kind of chain and the canonical spelling of an address, separated by a blank. The
+    result is the same on all chains of this kind. An address that cannot be decoded is kept as it
+    is."""
     kind = token.chain_data.kind
     verdict = check_address(kind, address, chain_name=token.chain_data.name)
     return f"{kind} {verdict.account if verdict.ok else address}"
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Returns the error for a payout or refund address that is the deposit address of an order.
-    Money sent there would be credited to that order, or kept by its venue."""
+    """Returns the VALIDATION_ERROR for a payout or refund address (in ``field``) that is the
+    deposit address of an order. Money sent to such an address would be credited to that order, or
+    kept by its venue."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
@@ -103,15 +107,15 @@ def _check_memo(field: str, text: str | None, token: Token) -> None:
 Purpose = Literal["exchange", "private_send"]
 
 RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
-"""Message for a fixed rate that ended, in the quote or at the venue."""
+"""Message of the error that is raised if a fixed rate has ended, in the quote or at the venue."""
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if a create for ``purpose`` can execute it now.
+    """Returns the quote if a create request for ``purpose`` can execute it at the time ``now``.
 
-    A quote for a private send fits both kinds of create. Raises INVALID_SWAP if the quote is
-    unknown, another partner's, filtered, for the other kind of create, or a floating one that
-    expired; FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
+    A quote for a private send can be executed by requests of both purposes. Raises INVALID_SWAP if
+    the quote is unknown (None), filtered, made for the other purpose, or an expired one with a
+    floating rate; FIXED_RATE_QUOTE_EXPIRED if it has expired and its rate is fixed.
     """
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
@@ -124,10 +128,10 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 
 def unusable(ended: str | None = None) -> ServiceError:
-    """Returns INVALID_SWAP for a quote that cannot be used.
+    """Returns the INVALID_SWAP error for a quote that cannot be used.
 
-    ``ended`` is the message for an expired quote, which the public service reports as a wrong
-    ``quoteId``.
+    ``ended`` is the message for an expired quote, None for any other reason. To callers of the
+    public service's dialect, an expired quote is reported as a wrong ``quoteId``.
     """
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
@@ -154,9 +158,10 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 
 
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
-    """Returns the digest of a create, which is the same for two requests of the same order.
+    """Returns a digest of a create request, as hex.
 
-    The digits of a number, the order of filters and an empty memo do not change it.
+    Requests for the same order have the same digest: trailing zeros of a number, the order of
+    filters and an empty memo do not change it.
     """
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
     if not request.destination_tag:
@@ -170,7 +175,7 @@ def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
 
 
 DEPOSIT_TIME = timedelta(minutes=30)
-"""Time from creation to ``expires``, the deadline of the deposit."""
+"""Time from an order's creation to ``expires``, the deadline of its deposit."""
 
 _HEAD_START = timedelta(seconds=12)
 # A create asks one venue for up to ten seconds; only then does the worker look.
@@ -184,9 +189,9 @@ def draft(
     rng: random.Random,
     notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """Returns the order at status -2, before any venue was asked.
+    """Returns a new order at status -2, for which no venue was asked yet.
 
-    ``rng`` draws the order's ids. ``notes`` is the ``detail`` of a DEX order.
+    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order.
     """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
@@ -219,6 +224,6 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Truncates a time to the milliseconds that the API shows, so that ``from=created`` finds the
-    order again."""
+    """Truncates a time to milliseconds, which the API shows, so that a list of orders with ``from``
+    set to an order's ``created`` includes that order."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -35,15 +35,15 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=8)
-"""Length of a lease, which is the time for which one worker alone handles an order. It is short so
-that the orders of a killed worker wait only briefly, and it is renewed as long as an order is being
-handled."""
+"""Length of a lease, which is the time for which an order belongs to one worker alone. It is short
+so that the orders of a killed worker wait only briefly. The worker renews it while it handles the
+order."""
 _RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
 UNPAID_POLL = timedelta(seconds=2)
-"""Longest interval between two checks for a deposit. If the venue's own interval is longer, that
-one is used instead."""
+"""Longest interval between two checks for a deposit. If the venue updates its reports less often
+than this, its own interval is used instead."""
 
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
 """Shortest and longest interval at which an expired or failed order is checked for a late deposit
@@ -54,8 +54,8 @@ RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
 finished order hardly ever gets a second deposit."""
 
 _USUAL_PACE = 5.0
-"""Report interval of a venue, in seconds, for which SLOW_POLL and RARE_POLL are meant. For a venue
-with a shorter report interval they are shortened in proportion."""
+"""Report interval of a venue, in seconds, for which SLOW_POLL and RARE_POLL are meant. If a venue's
+report interval is shorter, both are shortened in proportion."""
 
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
@@ -76,10 +76,10 @@ _SECOND_LEG_FROM = (
 
 
 class Worker(Room):
-    """The worker of a process.
+    """Carries the orders of the store to their end.
 
-    ``run`` works until cancelled, ``step`` works once; ``pass_on`` leaves the work to other
-    processes.
+    ``run`` works until cancelled and ``step`` makes a single round; ``pass_on`` is for a process
+    that leaves this work to other processes. A process has one Worker.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Worker(Room):
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """True if due orders are worked on in the background, by this process or by another
-        process, so that nobody has to call ``step``."""
+        """True while a background task handles due orders, in this process or in another one. If it
+        is False, somebody has to call ``step``."""
 
     def hint(self, service_id: str) -> None:
-        """Tells the worker to handle an order at once, or once more if the worker is handling it
-        already.
+        """Tells the worker to handle an order at once; if the worker is already handling it, to
+        handle it once more afterwards.
 
         If the process ends before that, the hint is lost, and the order is handled when it is due.
         """
@@ -108,10 +108,10 @@ class Worker(Room):
         self._woken.set()
 
     async def run(self) -> None:
-        """Works until cancelled; if the store does not answer, it is asked again. Raises
-        ClockDiffers.
+        """Handles due orders until cancelled; if the store does not answer, retries until it does.
+        Raises ClockDiffers.
 
-        An order whose venue does not answer never delays the others.
+        An order whose venue does not answer never delays other orders.
         """
         swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
@@ -180,7 +180,7 @@ class Worker(Room):
             self.runs = False
 
     async def step(self, now: datetime) -> int:
-        """Claims the orders that are due and works on each once; returns their number."""
+        """Claims orders that are due, up to BATCH, and works on each once; returns their number."""
         await self._hasten({})
         claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
@@ -220,8 +220,8 @@ class Worker(Room):
             self._woken.set()
 
     async def sweep(self, now: datetime) -> None:
-        """Deletes quotes 15 minutes after they expired, outbox rows after 48 hours, and payments
-        and webhook events that are too old to be repeated."""
+        """Deletes quotes that expired more than 15 minutes ago, outbox rows older than 48 hours,
+        and payments and webhook events that are too old to be repeated."""
         await self._store.quotes.drop(now - QUOTES_KEPT)
         await self._store.outbox.drop(now - _OUTBOX_KEPT)
         await self._store.payments.drop(now - PAYMENTS_KEPT)
@@ -341,11 +341,11 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns when to look at an order again; None if never.
+        """Returns the time at which to look at an order again; None if never.
 
-        An order under way is looked at in the interval of its venue; once it is older than 48
-        hours, every five minutes. An order that has ended is looked at less and less often, and
-        never again after 48 hours.
+        An order that is still open is looked at in the interval of its venue, and every five
+        minutes once it is older than 48 hours. An expired, failed or finished order is looked at in
+        ever longer intervals, for 48 hours. A refunded or deleted order is not looked at.
         """
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)

@@ -1,8 +1,9 @@
 """The routes of an order: its legs and their keys, the next best route, and repricing.
 
-If a create asks for another markup or other leg providers, a floating quote is repriced within its
-route type, and a fixed quote is refused (contract 7.11). If a venue refuses before anything was
-deposited, the next best route is tried. A key always identifies one venue (contract 17.5).
+If a create request asks for another markup or other leg providers than its quote, a floating quote
+is repriced within its route type, and a fixed quote is refused (contract 7.11). If a venue refuses
+before anything was deposited, the next best route is tried. A leg's key is never used at two venues
+(contract 17.5).
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ Position = Literal["in", "out", "back"]
 fails part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""A private order has two deposit addresses. The second one stays open longer than the first one,
-by this time."""
+"""Time by which the second deposit address of a private order stays open longer than the first one.
+The second address gets the payment of the first leg."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
@@ -53,11 +54,10 @@ def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "move
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """Returns the key by which a venue knows a leg of the order: ``<serviceId>:in``, for example,
-    with ``#2`` appended on the second route that was tried.
+    """Returns the key by which a venue knows a leg of the order, for example ``<serviceId>:in``.
 
-    If another venue has taken over the leg, the new key is stored in the order, and this stored key
-    is returned.
+    On the second route that is tried, ``#2`` is appended. If another venue has taken over the leg,
+    the result is the key that was stored for that venue.
     """
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
@@ -90,10 +90,10 @@ def routes_with(
 ) -> frozenset[tuple[str, ...]]:
     """Returns the routes between venues of ``codes`` that must not be used for this order.
 
-    A route is excluded if one of its venues refused a leg. A private route is also excluded if one
-    venue would learn both ends of the order, so a venue that was asked for one leg is never asked
-    for the other. ``refused`` are entries such as ``in:code``; ``opened`` are venues that know the
-    receiver's address already.
+    A route is excluded if one of its venues refused a leg. A private route is also excluded if its
+    first venue already knows the receiver's address, because one venue would then know both ends of
+    the order. ``refused`` are entries such as ``in:code``; ``opened`` are the venues that know the
+    receiver's address.
     """
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
@@ -128,8 +128,8 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
-    """Returns the leg of a private order that pays the receiver; it stays open longer than the
-    first leg."""
+    """Returns the leg of a private order that pays the receiver. ``middle`` is the intermediary
+    token. The leg stays open longer than the first one."""
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -148,12 +148,12 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns the address to which the venue of the second leg may return the intermediary token;
-    None if there is none.
+    """Returns the address to which the venue of the second leg may return the intermediary token
+    ``middle``; None if there is none.
 
-    The trader may give such an address in advance without knowing which token is the intermediary.
-    An address that does not fit the intermediary's chain is treated as missing. A fixed order gets
-    back the token originally sent, never the intermediary, so None is returned for it.
+    The trader may give this address in the create request without knowing the intermediary, so an
+    address that does not fit the intermediary's chain is ignored. The result is None for a fixed
+    order, too, because it is refunded in the token originally sent.
     """
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
@@ -164,7 +164,8 @@ def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
 def first_leg(
     order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
 ) -> LegOrder:
-    """Returns the leg of a private order that takes the deposit and pays it to the second leg."""
+    """Returns the leg of a private order that takes the deposit and pays the intermediary token
+    ``middle`` to ``second``, the deposit address of the second leg."""
     return LegOrder(
         key=leg_key(order, "in"),
         token_in=token_in,
@@ -196,10 +197,11 @@ async def repriced(
     token_in: Token,
     token_out: Token,
 ) -> StoredQuote:
-    """Returns the quote, repriced if its create asks for another markup or other providers.
+    """Returns the quote of a create request.
 
-    Raises INVALID_SWAP if the quote cannot be repriced or no route fits, VALIDATION_ERROR for an
-    unknown provider code.
+    If the request asks for another markup or other providers than the quote, the quote is repriced.
+    Raises INVALID_SWAP if it must not be repriced or no route fits, VALIDATION_ERROR for an unknown
+    provider code.
     """
     markup = quote.markup if request.markup is None else request.markup
     choice = _asked(quote, leg_filters(request, venues))
@@ -246,8 +248,9 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create: that of the quote, with its leg filters replaced by
-    those that the request sets. For a standard route the filters of the request are ignored."""
+    """Returns the route choice for a create request: that of the quote, except that leg filters
+    which the request sets (``filters``) replace those of the quote. For a standard route
+    ``filters`` is ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

@@ -32,7 +32,8 @@ METADATA = "metadata"
 
 
 def metadata_of(order: StoredOrder) -> dict[str, Any]:
-    """Returns the transaction with which an on-chain order was created, as plain JSON values."""
+    """Returns the transaction that an on-chain order's owner has to send, as JSON values. Raises
+    ValueError if the order's ``detail`` holds none."""
     metadata = json.loads(str(order.detail[METADATA]))
     if not isinstance(metadata, dict):
         raise ValueError(f"order {order.service_id} has no metadata")
@@ -40,7 +41,7 @@ def metadata_of(order: StoredOrder) -> dict[str, Any]:
 
 
 _KEPT = 1_024
-"""Number of cached answers, each some 4 kB."""
+"""Largest number of cached answers; an answer has about 4 kB."""
 
 
 class _Encoded(Struct, frozen=True):
@@ -50,8 +51,7 @@ class _Encoded(Struct, frozen=True):
 
 
 class Presentation:
-    """Renders order rows; the result depends on nothing but the row, the catalogue and the
-    venues."""
+    """Renders order rows. The result depends only on the row, the catalogue and the venues."""
 
     def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
         self._catalog = catalog
@@ -62,8 +62,8 @@ class Presentation:
         return service_id in self._encoded
 
     def written(self, service_id: str, version: int) -> bytes | None:
-        """Returns the cached JSON of this version of an order; None if it is not cached, or if one
-        of the order's tokens has changed since."""
+        """Returns the cached JSON of this version of an order. Returns None if it is not cached, or
+        if one of the order's tokens has changed since it was cached."""
         answer = self._encoded.get(service_id)
         if answer is None or answer.version != version:
             return None
@@ -74,7 +74,7 @@ class Presentation:
         return answer.body
 
     def listed(self, order: ListedOrder) -> bytes:
-        """Returns the JSON of an order of a list, as :meth:`encoded` does. The order's row is
+        """Returns the same JSON as :meth:`encoded`, for a row of a list of orders. The row is
         decoded only if the JSON is not cached."""
         return self.written(order.service_id, order.version) or self.encoded(order.read())
 
@@ -92,10 +92,10 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """Returns the order as the API shows it in order details, the list, create and the stream.
+        """Returns the order as the API shows it.
 
-        With ``fresh``, for the answer to a create, ``metadata`` is an object; otherwise it is a
-        text (contract 10.8). A deleted order has only its id and that state (contract 8.3).
+        With ``fresh``, for the answer to a create request, ``metadata`` is an object; otherwise it
+        is a text (contract 10.8). A deleted order has only its id and its status (contract 8.3).
         """
         if row.status == OrderStatusCode.DELETED:
             return Order(
@@ -202,8 +202,8 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 def _eta(row: StoredOrder) -> Decimal:
     """Returns the minutes from the order's creation to its expected end (contract 8.17).
 
-    The venue's estimate begins with the deposit. So once the deposit is seen, the time from
-    creation to deposit is added to the estimate.
+    The venue's estimate counts from the deposit. So once a deposit was seen, the time from creation
+    to deposit is added to the estimate.
     """
     deposited = _time(row, "deposited")
     if deposited is None:
@@ -221,7 +221,8 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """Returns True up to and including exactly 48 hours after creation."""
+    """Returns True if an order of this creation time is still shown, which is for exactly 48
+    hours."""
     return now - created <= WINDOW
 
 
@@ -236,7 +237,8 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     """Deletes an order and returns True; returns False if its state does not allow that. An order
     can be deleted before its deposit, after it expired, and after it failed (contract 8.5).
 
-    If a deposit arrives later, the venue handles it as it does for any other order that has ended.
+    If a deposit arrives afterwards, the venue handles it as it does for any other order that has
+    ended.
     """
     current: StoredOrder | None = order
     for _ in range(_TRIES):

@@ -1,9 +1,9 @@
 """Recovers a deposit if a venue gives up a leg after the deposit arrived.
 
-A floating order moves to another venue (contract 8.14). The leg is priced as a swap of its own,
-with the filters asked for it, and without venues that know the other end of a private order.
-Otherwise the deposit is refunded on the input chain; a private fixed order returns the token
-originally sent (contract 8.15). Every other case needs an operator (contract 8.13).
+A floating order moves to another venue (contract 8.14): the leg is priced again, with the order's
+filters, and without venues that know the other end of a private order. If no venue takes over, the
+deposit is refunded on the input chain; a private fixed order returns the token originally sent
+(contract 8.15). Every other case needs an operator (contract 8.13).
 
 Every step is stored before it is taken, and is safe to repeat: the key of the new leg is in the
 row, and a venue forwards a deposit to one address only.
@@ -55,8 +55,9 @@ leg, its former venue and key, and the amounts."""
 def given_up(
     order: StoredOrder, first: LegReport, second: LegReport | None
 ) -> Literal["in", "out"] | None:
-    """Returns the leg whose venue holds money that it will not swap; None if there is none or it
-    cannot be recovered."""
+    """Returns the leg whose venue has received money and will not swap it, if that money can be
+    recovered: ``in`` for the first leg, ``out`` for the second. Returns None otherwise. ``first``
+    and ``second`` are the last reports of the legs."""
     if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
         return None
     if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
@@ -73,7 +74,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Moves deposits that a venue gave up; the worker calls it while it leases the order."""
+    """Recovers deposits that a venue received and will not swap. The worker calls it while it holds
+    the lease of the order."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -84,10 +86,10 @@ class Recovery(Room):
     ) -> StoredOrder | None:
         """Chooses the venue that takes over a leg, and returns the order with that venue for the
         worker to commit. ``side`` is the leg, and ``report`` the last report of the venue that gave
-        up.
+        it up.
 
-        If no venue takes over and the deposit is sent back to the refund address, the order is
-        returned unchanged. Returns None if neither is possible.
+        If no venue takes over, the deposit is sent to the refund address and the order is returned
+        unchanged. Returns None if that is not possible either.
         """
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
@@ -106,10 +108,12 @@ class Recovery(Room):
         return moved or await self._give_back(order, side)
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
-        """Takes one step of a move and returns the order, for the worker to commit.
+        """Takes one step of a leg's move to another venue and returns the order, for the worker to
+        commit.
 
-        The step opens the new leg and forwards the deposit, or picks another venue. Raises
-        VenueFailure if a venue does not answer; the step is repeated later.
+        The step opens the leg at the new venue and has the old one forward the deposit; if the new
+        venue refuses, it picks a third one. Raises VenueFailure if a venue does not answer; the
+        step is repeated later.
         """
         position = moving(order)
         if position is None:
@@ -221,11 +225,12 @@ class Recovery(Room):
         amounts: tuple[Decimal, Decimal],
         second: tuple[str, str | None] | None,
     ) -> LegOrder:
-        """Returns the leg that the new venue has to open, under the given ``key``. ``second`` is
-        the deposit address of the order's next leg; None if this is the last leg.
+        """Returns the leg that the new venue has to open, under the given ``key``. ``amounts`` are
+        the amounts in and out; ``second`` is the deposit address and tag of the order's next leg,
+        None if this is the last leg.
 
-        The money is on its way already. So the leg has floating terms, and stays open as long as
-        the second leg of a private order.
+        The money is on its way already, so the leg has floating terms and stays open as long as the
+        second leg of a private order.
         """
         token_in, token_out = self._ends(order, position)
         if position == "back":
@@ -269,9 +274,8 @@ class Recovery(Room):
         """Has the venue send the deposited token to the order's refund address; returns the order
         unchanged.
 
-        Returns None if there is no refund address or the venue refuses. Returns None for a second
-        leg, too, because its venue holds the intermediary token, which is not what the trader
-        deposited.
+        Returns None if there is no refund address, if the venue refuses, or for a second leg: its
+        venue holds the intermediary token, which is not what the trader deposited.
         """
         if side == "out" or order.refund_address is None:
             return None

@@ -1,8 +1,8 @@
-"""Opens the legs of an order at its venues: from a consumed quote to a deposit address.
+"""Opens the legs of an order at its venues, which turns a consumed quote into a deposit address.
 
-This is used by the create request, and by the worker that finishes orders after a crash or a lost
-answer. A venue returns for a key what it created before, so that no second deposit is opened
-(contract 7.8).
+The create request uses this, and so does the worker for orders that a crash or a lost answer left
+unfinished. A venue that is asked twice with the same key returns what it created the first time, so
+that no second deposit is opened (contract 7.8).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""Seconds after which a create no longer tries another venue. The worker then continues with the
-order."""
+"""Seconds after which a create request tries no further venue and leaves the order to the
+worker."""
 
 CARRY_SECONDS = 24.0
-"""Seconds after which a create stops waiting for a deposit address, and the worker continues.
-Clients wait slightly longer than this for the answer."""
+"""Seconds after which a create request stops waiting for a deposit address and leaves the order to
+the worker. Clients wait slightly longer than this for their answer."""
 
 
 class OpeningUnknown(Exception):
@@ -69,8 +69,8 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """The error code for the failure of a fixed order. A fixed order never changes to another
-        route, so it fails if its venue refuses."""
+        """The code of the error with which a fixed order fails. A fixed order never changes to
+        another route, so it fails if its venue refuses."""
 
 
 class Opening(Room):
@@ -81,11 +81,11 @@ class Opening(Room):
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Opens the legs of an order at status -2 or -1. Returns the order as waiting for its
-        deposit, or as failed if no venue opened.
+        deposit, or as failed if no venue opened it.
 
-        With ``ask_first`` each venue is first asked whether it opened the leg with this key
-        already. If another worker was faster, the order as that worker left it is returned. Raises
-        OpeningUnknown, at the latest after CARRY_SECONDS.
+        With ``ask_first`` each venue is first asked whether it has already opened the leg with this
+        key. If another worker changed the order in the meantime, the order as that worker left it
+        is returned. Raises OpeningUnknown, at the latest after CARRY_SECONDS.
         """
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
@@ -122,8 +122,8 @@ class Opening(Room):
     async def _next_route(
         self, order: StoredOrder, position: Position, code: str
     ) -> StoredOrder | None:
-        """Returns the order on its next best route, at status -1 until that is open; None if there
-        is no route.
+        """Returns the order with its next best route, at status -1 until that route is opened; None
+        if there is no further route.
 
         ``code`` is the venue that refused the leg at ``position``.
         """
@@ -173,9 +173,9 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Opens all legs of the order. Returns the deposit of the first leg, and that of the second
-        leg, which is None on a standard route. On a private route the second leg, which pays the
-        receiver, is opened first."""
+        """Opens all legs of the order; on a private route the second leg, which pays the receiver,
+        is opened first. Returns the deposit instructions of the first and of the second leg; the
+        latter is None on a standard route."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
@@ -256,9 +256,9 @@ class Opening(Room):
         )
 
     def _ready(self, order: StoredOrder) -> StoredOrder:
-        """Returns a DEX order as waiting.
+        """Returns a DEX order in the state of waiting for its deposit.
 
-        There is no deposit to open, because its transaction was prepared before the order began.
+        No venue has to open anything, because the transaction was prepared before the order began.
         """
         now = self._clock.now()
         return replace(

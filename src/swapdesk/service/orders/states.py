@@ -1,7 +1,8 @@
 """States of an order: allowed transitions, displayed states, and changes by venue reports.
 
-The functions are pure, over an order row and its legs (contract 8.4 to 8.9). A report never moves
-an order backward, and a missing report never moves it at all (contract 8.7, 17.6).
+The functions are pure: they compute new rows from an order row and reports on its legs (contract
+8.4 to 8.9). A report never moves an order backward, and a missing report never moves it at all
+(contract 8.7, 17.6).
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def centralized(route: Route) -> CentralizedRoute:
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Returns True if status ``after`` may directly follow ``before``; only private orders have
-    status 3."""
+    """Returns True if status ``after`` may directly follow ``before``. Only private orders may have
+    status 3 (ANONYMIZING)."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
     return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
@@ -104,20 +105,20 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state as a number. The number of an order never gets
-    smaller."""
+    """Returns the progress of a displayed state as a number. As an order goes on, the number never
+    gets smaller."""
     return _RANKS[shown]
 
 
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Returns True if the deposited token can no longer be returned; always False for orders that
-    await a deposit or are finished.
+    """Returns True if the deposited token can no longer be returned: the venue of the first leg has
+    begun to pay out.
 
-    That is so once the venue of the first leg has begun to pay out. On a private order with a fixed
-    rate the deposited token can be bought back, so there it is so only once the payment to the
-    receiver has begun (contract 8.15).
+    For a private order with a fixed rate it is True only once the payment to the receiver has
+    begun, because until then the deposited token can be bought back (contract 8.15). Always False
+    for orders that await a deposit or are finished.
     """
     if status not in (
         OrderStatusCode.EXCHANGING,
@@ -142,8 +143,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the order's status by the reports of its legs; only private orders have a ``second``
-    one."""
+    """Returns the status of an order from the last reports of its legs. ``second`` is the report of
+    a private order's second leg; None for other orders."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -163,11 +164,11 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the states that an order passes after ``before`` up to ``after``; empty if it cannot
-    be reached.
+    """Returns the statuses that an order passes through to get from ``before`` to ``after``,
+    without the first and with the last; empty if the order cannot get there.
 
-    A venue that is asked seldom may report a leg as finished without the steps between; the order
-    passes them all the same.
+    A venue that is asked seldom may report a leg as finished without the steps in between; they are
+    included nevertheless. ``deposited`` says whether the deposit was seen.
     """
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
@@ -191,12 +192,12 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit one after another; empty if nothing changed. There is one row per
-    state passed, so that every step is announced. The last row also has the hashes, amounts and
-    flags of the reports.
+    """Returns the rows to commit one after another, given the reports of both legs; empty if
+    nothing changed. There is one row per status passed, so that every step is announced. The last
+    row also has the hashes, amounts and flags of the reports.
 
-    ``asked`` is when the venues were asked. The order expires only if that was after its deadline:
-    an answer to an earlier question does not show whether a deposit arrived between question and
+    ``asked`` is the time at which the venues were asked. The order expires only if they were asked
+    at or after its deadline, because an earlier report cannot exclude a deposit just before the
     deadline.
     """
     if row.status == OrderStatusCode.FINISHED:
@@ -296,11 +297,11 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns the ``detail`` with what the reports say: the hashes, the refund and the flags. A
-    value that the reports omit is kept.
+    """Returns the values of ``detail`` that follow from the reports: hashes, the refund and
+    ``actionRequired``. A value that the reports omit is left out.
 
-    Only a returned deposit is recorded as a refund. A second leg returns another token, the
-    intermediary, which stays with the service until an operator acts.
+    Only a returned deposit is recorded as a refund; a refund of the second leg is the intermediary
+    token, which stays with the service until an operator acts.
     """
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
@@ -344,8 +345,9 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns a list with the finished order, with ``actionRequired`` set, if a venue holds a later
-    deposit. The list is empty if no venue does, or if the order is flagged already."""
+    """Returns the finished order, with ``actionRequired`` set, as the only item of a list if a
+    venue holds a further deposit. The list is empty if no venue does, or if ``actionRequired`` is
+    set already."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

@@ -1,8 +1,9 @@
 """Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20).
 
-It refuses, naming the input, what only the market or the account can refuse. All questions share
-one deadline (contract 17.3). For 0.6 s all answers are waited for, then 90 % are enough, and fewer
-every 0.3 s. After 2.0 s the answers that are there are used.
+Raises an error that names the parameter if the market or the account does not allow it. All venues
+are asked at once, with a common deadline (contract 17.3): for the first 0.6 s all answers are
+waited for, then 90 % are enough, and after each further 0.3 s a smaller share. After 2.0 s the
+answers that have arrived are used.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decim
 
 
 def _refuse_on_dex(query: QuoteQuery) -> None:
-    """Raises VALIDATION_ERROR if the request has a fixed rate, an amount to receive or a markup,
-    because only centralized routes support these."""
+    """Raises VALIDATION_ERROR if the request asks for a fixed rate, an amount received or a markup,
+    because DEX routes do not support these."""
     if query.amount_type is AmountType.RECEIVE:
         raise invalid("amountType", "is not supported with types=dex", query.amount_type.value)
     if query.fixed:
@@ -150,7 +151,8 @@ def require_self_private(token: Token, value: str) -> None:
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """Returns ``amount``. Raises VALIDATION_ERROR if it has more decimals than the token."""
+    """Returns ``amount``, without zeros beyond the token's decimals. Raises VALIDATION_ERROR if it
+    has more decimals than the token."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount
@@ -164,13 +166,13 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""The steps of a wait, as pairs of seconds and percent. Until these seconds have passed, the wait
-ends only when this percentage of the answers has arrived."""
+"""The steps of a wait for several answers, as pairs of seconds and percent. Up to the seconds of a
+step, the wait ends early only if at least its percentage of the answers has arrived."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
 HALF_STEPS: Steps = tuple((seconds / 2, percent) for seconds, percent in STEPS)
-"""The steps of nested questions: the same shares in half the time."""
+"""Steps for questions inside a question that uses STEPS: the same percentages in half the time."""
 
 DEADLINE = STEPS[-1][0]
 """Longest wait for answers, in seconds."""

@@ -1,15 +1,14 @@
-"""Bounds of a pair that quotes obey: of amounts sent on private routes, and of amounts received.
+"""Bounds that quotes of a pair obey: of the amounts sent on private routes, and of the amounts
+received.
 
 The bounds of a private route's second leg are in the intermediary token, so they are converted
-through the first leg's price. Prices move between this answer and a quote, so the second leg keeps
-a margin of 2 %. An amount outside the stated bounds is refused even if the route would take it
-within that margin. Bounds are valid for 30 seconds from a round moment of the clock, whoever asked
-first.
+through the first leg's price. Since prices may move before a quote is asked for, the second leg
+keeps a margin of 2 %. An amount in that margin is refused even if the route would take it. Bounds
+are the same for all callers within a period of 30 seconds.
 
-``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received are
-fixed, so both bounds follow from what fixed routes pay for their smallest and largest amount. They
-are at least 2 % further inside, and at each of them a quote by the amount received was tried with
-success.
+``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received have
+fixed rates, so both bounds follow from what fixed routes pay for their smallest and largest amount
+sent. Each bound is moved inside by at least 2 %, and a quote was obtained at it.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Returns the longest range without gaps that ends at the largest amount of all intervals; None
-    if there are no intervals."""
+    """Merges the intervals that overlap or touch, from the largest amount of all downward; returns
+    this range without gaps. Returns None if there are no intervals."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -85,12 +84,12 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals, shortened at the ends of ``bounds`` that have no price. ``least`` is
-    True if the lower end has a price, ``most`` if the upper end has one.
+    """Returns the intervals, shortened at the ends of ``bounds`` at which no route has a price.
+    ``least`` is True if the lower end has a price, ``most`` if the upper end has one.
 
-    If the lower end has no price, it moves up to the next lower end of an interval. If there is
-    none, the lower end is doubled, because the smallest amounts may buy less than one unit of a
-    token with few decimals. If the upper end has no price, the intervals that reach it are left
+    A lower end without a price moves up to the next lower end of an interval. If there is no such
+    end, the lower end is doubled, because the smallest amounts may buy less than one unit of a
+    token with few decimals. For an upper end without a price, the intervals that reach it are left
     out.
     """
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
@@ -160,8 +159,8 @@ def taken_by(
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
-    """Returns ``limits`` in the token's decimals and under the cap of a swap; None if nothing is
-    left."""
+    """Returns ``limits`` in the token's decimals, with the maximum reduced to the largest swap
+    allowed (SWAP_CAP_USD); None if no amount is left."""
     capped = offered(limits, token)
     return capped if capped.minimum <= capped.maximum else None
 
@@ -181,8 +180,8 @@ class KeptSearches(Generic[Key, Found]):
     async def find(
         self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
     ) -> Found | None:
-        """Returns the cached result of the current period; if there is none, searches for a new
-        result and returns that."""
+        """Returns the cached result of the current period. If there is none, awaits ``searching()``
+        and caches its result, which is None if nothing was found."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
@@ -216,7 +215,8 @@ class KeptSearches(Generic[Key, Found]):
 
 
 class PrivateBounds:
-    """Finds the bounds of a pair's private routes without filters, on floating or fixed terms."""
+    """Finds the bounds of the amounts that a pair's private routes take. The routes have no
+    filters; ``terms`` says whether they have floating or fixed rates."""
 
     def __init__(
         self,
@@ -239,11 +239,11 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Searches the bounds of the pair's private routes, and the longest estimate of their
-        duration.
+        """Searches the bounds of the pair's private routes, and the longest of the routes' time
+        estimates.
 
-        Besides both ends, an amount between them is priced. Few venues accept an amount at an end,
-        and the estimate has to be the longest of all venues.
+        Besides both ends, an amount between them is priced: few venues accept an amount at an end,
+        and the estimate has to be the longest of all venues. Returns None if no route has a price.
         """
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
@@ -317,13 +317,13 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns the first amount, starting at one end of the leg's bounds and going inward, for which
-    the leg pays about ``target``; None if no such amount is found. ``end`` is the amount at that
-    end and what it pays; ``up`` is True for the lower end.
+    """Returns the amount for which the leg pays about ``target``; None if no such amount is found.
+    The search starts at ``end``, an end of the leg's bounds (the amount and what the leg pays for
+    it), and goes inward.
 
-    Each round computes the next amount from the previous price. A difference of half a percent is
-    accepted, because ``target`` itself has a margin of 2 %. If rounding the amount makes a larger
-    difference, that one is accepted, too.
+    ``up`` is True if that is the lower end. Each round computes the next amount from the previous
+    price. A difference of half a percent is accepted, because ``target`` itself has a margin of 2
+    %; if rounding the amount makes a larger difference, that is accepted, too.
     """
     amount, paid = end
     if paid >= target if up else paid <= target:
@@ -344,8 +344,8 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Rounds a bound to five digits. With ``up`` (for a lower bound) the amount is rounded up,
-    otherwise (for an upper bound) down, so that the result lies inside the exact bounds."""
+    """Rounds a bound to five significant digits: up with ``up`` (for a lower bound), otherwise down
+    (for an upper bound), so that the result lies inside the exact bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -376,10 +376,10 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Returns bounds in the token received; None if no quote by the amount received is possible
-        now.
+        """Returns the bounds in units of the token received; None if no quote by the amount
+        received is possible now.
 
-        ``markup``, in percent, is left out at venues that take none.
+        ``markup``, in percent, is not applied to venues that do not support markup.
         """
         question = RouteQuestion(
             token_in,

@@ -1,10 +1,9 @@
 """Checks requests for quotes, prices them, stores the quotes durably and answers (contract 6.6 to
 6.29).
 
-Quotes and ``GET /minMax`` follow one rule: a route takes what its pair's bounds allow. Private
-routes have bounds of the amount sent; both route types have bounds of the amount received. An
-amount outside them is refused even if a route would take it, so that validation and execution agree
-(contract 6.3, 6.4).
+A pair has bounds of the amount sent on private routes, and of the amount received on standard and
+on private routes. ``GET /minMax`` states these bounds, and a quote for an amount outside them is
+refused even if a route would take it (contract 6.3, 6.4).
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""If an amount is inside the bounds of a priced route by at least this factor, it is certainly
+"""If an amount is inside the bounds of a priced route by at least this factor, it is taken to be
 inside the bounds of the pair."""
 
 
@@ -112,11 +111,11 @@ def _whole_side(question: RouteQuestion) -> bool:
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
-    """Returns True if the prices alone show that the amount is well inside the bounds of the pair,
-    so that these need not be searched.
+    """Returns True if the prices alone show that the amount is well inside the pair's bounds, so
+    that the bounds need not be searched.
 
     One condition is that a route pays at least twice the smallest unit of the token received: for a
-    token with large units, the lower bound may be the amount that buys the first unit.
+    token with few decimals, the lower bound may be the amount that buys the first unit.
     """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
@@ -140,8 +139,8 @@ class QuoteEngine(Room):
         self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(self._clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
-        """Returns a row for every route of the pair that was asked for; a row without a price
-        states the reason."""
+        """Returns the rows of all routes that the query asks for; a route without a price has a row
+        that states the reason."""
         asked = quotes_asked(self._catalog, self._venues, caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
@@ -167,7 +166,9 @@ class QuoteEngine(Room):
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        """Returns quotes of private routes from a token to itself, without filtered ones."""
+        """Returns quotes for sending a token over a private route that pays out the same token.
+        Quotes that must not be used are left out. Raises AMOUNT_TOO_LOW if the amount is not
+        positive."""
         asked = private_send_asked(self._catalog, self._venues, caller, query)
         token, amount = asked.question.token_in, asked.question.amount
         self._scans.selected(token)
@@ -183,11 +184,11 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes that can be executed now, best first. They are not stored.
+        """Returns quotes that can be executed now, without storing them: standard routes first,
+        then private ones, each best first. ``refundable`` is False if the caller gives no refund
+        address; routes that need one are then left out.
 
-        ``refundable`` is True if there is a refund address; if it is False, routes that need one
-        are left out. Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT under the same conditions as
-        execution.
+        Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT if every route refuses the amount.
         """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
@@ -215,9 +216,9 @@ class QuoteEngine(Room):
         such route.
 
         ``exclude`` lists routes that must not be used, each as the codes of its venues. ``markup``,
-        in percent, is part of the price. If ``choice`` asks for rotation, the payout wallet differs
-        from those that paid the recent orders of ``partner_id``. A route whose row would be
-        filtered is never returned.
+        in percent, is deducted from what a route pays. If ``choice`` asks for rotation, the payout
+        wallet differs from those that paid the recent orders of ``partner_id``. A route that would
+        be filtered for its price impact is never returned.
         """
         question = RouteQuestion(
             token_in,
@@ -242,17 +243,18 @@ class QuoteEngine(Room):
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
         """Returns what the best route pays now, in the token received; None if no route has a
-        price. The route counts even if its row would be filtered."""
+        price. Routes that would be filtered count, too."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
-        """Returns the limits by route type for ``GET /minMax``; null for a type without a route.
+        """Returns the limits of a pair by route type for ``GET /minMax``; None for a type without a
+        route.
 
-        Both ends of each limit have a price. They bound the amount alone; whether a route would
-        lose too much is stated on its row (contract 6.1 to 6.4). ``minOut`` and ``maxOut`` bound
-        the amount received, with the account's default markup, as in a quote whose request names
-        none.
+        Both ends of each limit have a price. The limits bound the amount alone; whether a route
+        would lose too much value is stated on its row (contract 6.1 to 6.4). ``minOut`` and
+        ``maxOut`` bound the amount received at the account's default markup, which also applies to
+        a request for quotes that names no markup.
         """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
@@ -281,11 +283,11 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits of the amount sent, completed by bounds of the amount received
-        (``minOut`` and ``maxOut``).
+        """Returns the limits that ``sent`` finds for routes of one type, with ``minOut`` and
+        ``maxOut`` replaced by the bounds of the amount received.
 
-        If no quote by the amount received is possible, ``minOut`` and ``maxOut`` are what the
-        smallest and the largest amount sent pay.
+        If no quote by the amount received is possible, ``minOut`` and ``maxOut`` stay what the
+        smallest and the largest amount sent pay. Returns None if ``sent`` finds no limits.
         """
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
@@ -316,8 +318,9 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the widest bounds of the pair's standard routes whose two ends both have a price
-        now; None if there are none. The lower end is moved down as far as amounts have a price."""
+        """Returns the widest bounds of the pair's standard routes that have a price at both ends
+        now; None if there are none. The lower end is then moved further down, as far as amounts
+        have a price."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -357,7 +360,8 @@ class QuoteEngine(Room):
         return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
-        """Prices centralized routes; also returns a refusal if nothing but the amount is wrong."""
+        """Prices the centralized routes of a request. Returns them with an error if every route
+        refuses the amount, otherwise with None."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0), None
@@ -372,13 +376,12 @@ class QuoteEngine(Room):
         return answer, await self._pricing.refusal(answer, question)
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
-        """Prices routes and applies the bounds of the pair.
+        """Prices routes and refuses amounts outside the pair's bounds, which ``GET /minMax``
+        states: on private routes by the amount sent, on all routes by the amount received.
 
-        An amount outside the bounds is refused with the figure of ``GET /minMax``, even if nobody
-        asked for that before: private routes by the amount sent, both types by the amount received.
-        The bounds are those of all routes. So a question with filters, or with a fixed rate by the
-        amount sent, is answered by its own routes alone. Routes and bounds are asked at once, since
-        every private row states the bounds.
+        These are bounds of all routes together. So they are not applied to a question with filters,
+        or with a fixed rate by the amount sent. Prices and bounds are asked for at the same time,
+        since every private row states the bounds.
         """
         pair = question.token_in, question.token_out
         markup = question.terms.markup
@@ -418,10 +421,10 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """Refuses an amount above ``cap`` on all routes. Returns the routes, and the refusal.
+        """Refuses an amount above ``cap``, the largest swap allowed, on all routes. Returns the
+        refused routes, and the error, which names the largest amount that these routes take.
 
-        The refusal names the largest amount that the asked routes take. That amount may be smaller
-        than ``cap``.
+        That amount may be smaller than ``cap``.
         """
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
@@ -455,8 +458,8 @@ class QuoteEngine(Room):
         return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
-        """Returns rows for routes that have no price. Each such standard route has a row of its
-        own. Private routes have rows here only if none of them has a price."""
+        """Returns the rows of the routes that have no price. Each standard route has its own row.
+        Private routes get rows only if none of them has a price, one for each reason."""
         waited = answer.waited
         lost = [
             rows.standard_error_row(

@@ -1,12 +1,15 @@
-"""Prices all routes of a pair at once: over each venue, and over pairs of venues.
+"""Prices all routes of a pair at once: standard routes over each venue, private ones over pairs of
+venues.
 
 A private route is priced leg by leg, beginning with the leg whose amount is known: the first, or
-the second if the amount is to be received. Only the best of these legs per intermediary are
-continued. A refusal names an amount that some route takes (contract 6.24).
+the second if the amount received is given. Only the best of these legs per intermediary are
+continued to whole routes. A refused amount is answered with an amount that some route takes
+(contract 6.24).
 
-Payout wallets of private routes are rotated (contract 6.18 to 6.20). Recent orders are the
-partner's last ones within 24 hours. A rotated route is left out if its price deviates too far from
-the best one. If no wallet is left, there is no route, unless a fallback was asked for.
+Payout wallets of private routes are rotated (contract 6.18 to 6.20): a wallet that paid one of the
+partner's recent orders, within 24 hours, is not used. A rotated route is left out if its price
+deviates too far from the best one. If no wallet is left, there is no route, unless a fallback was
+asked for.
 """
 
 from __future__ import annotations
@@ -61,8 +64,8 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Returns the same routes, except that every route with a price is replaced by an unpriced
-        one, which states that the amount is above ``cap``."""
+        """Returns the same routes, but without prices: each route with a price is replaced by one
+        that refuses the amount as above ``cap``."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -78,8 +81,8 @@ class Priced(Struct, frozen=True):
 
     @property
     def largest(self) -> Decimal | None:
-        """The largest amount that would be accepted by one of the routes that refuse the asked
-        amount as too high; None if no route refuses it for that reason."""
+        """The largest amount that one of the routes would take; None unless a route refuses the
+        asked amount as too high."""
         bounds = [
             route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
@@ -101,11 +104,13 @@ class Pricing(Room):
         return Priced(standard, private, max(waited, waited_too))
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """Returns the refusal if every route refuses because of the amount alone; otherwise None.
+        """Returns the error to answer if every route refuses because of the amount alone; otherwise
+        None.
 
-        On a route of two legs the refusing leg names an amount that it would take, without knowing
-        the other leg. So that amount is first tried on whole routes, as long as time allows. Bounds
-        of a pair need no such trial, because they were tried when they were found.
+        The error names an amount that a route takes. On a route of two legs the leg that refuses
+        names this amount without knowing the other leg, so the amount is first tried on whole
+        routes, as long as time allows. Bounds of the pair need no such trial, because they were
+        tried when they were found.
         """
         outside = beyond(answer, question)
         if outside is None:
@@ -205,8 +210,8 @@ class Pricing(Room):
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
-        """Returns the filter that leaves no private route of the pair, ``xmr`` or ``leg filters``;
-        None if no filter is the reason."""
+        """Returns the filter that excludes every private route of the pair, ``xmr`` or ``leg
+        filters``; None if there are routes or no filter is the reason."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return "xmr"
@@ -219,9 +224,11 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns the best legs, each with every venue that takes its amount for the other leg.
+        """Returns each of the best priced legs with every venue that can take the other leg of the
+        route.
 
-        A leg that no venue can continue is added to ``routes`` with the reason.
+        ``hop`` is the intermediary token with its venues. A leg that no venue can continue is added
+        to ``routes`` as an unpriced route with the reason.
         """
         receive = question.terms.receive
         far = _far(question, hop)
@@ -326,8 +333,7 @@ class PayoutRotation(Room):
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
-        """Returns the routes, each with a payout wallet that paid none of the partner's recent
-        orders.
+        """Returns the routes with payout wallets that paid none of the partner's recent orders.
 
         If there is no such wallet, ``choice.rotate_fallback`` decides: if it is True, the routes
         are returned unchanged; otherwise the result is a single unpriced route with the cause
@@ -356,8 +362,8 @@ class PayoutRotation(Room):
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """Returns the quote. If its payout wallet is in ``used``, it gets another wallet of the
-        same venue.
+        """Returns the quote with a payout wallet that is not in ``used``. If its own wallet is in
+        ``used``, it gets another wallet of the same venue.
 
         If all wallets of the venue are in ``used``, ``rotate_fallback`` of the quote's choice
         decides: if it is True, the quote is returned without a wallet; otherwise None is returned.
@@ -385,8 +391,8 @@ def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decim
 
 
 RESERVE = 0.4
-"""Seconds that a search gets at least, even if the questions that preceded the search have used up
-the time."""
+"""Least time, in seconds, that a search for bounds gets, even if the preceding questions have used
+up the request's time."""
 
 _DIGITS = 5
 _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
@@ -411,9 +417,8 @@ class Beyond(Struct, frozen=True):
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
-    """Returns the refused amount with its nearest accepted one, if every route refuses because of
-    the amount. Returns None if a route has a price, or if a route has no price for another
-    reason."""
+    """Returns a Beyond if every route refuses because of the amount. Returns None if a route has a
+    price, or if a route has no price for another reason."""
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None

@@ -1,8 +1,9 @@
-"""The price of one route: a leg on one venue, or two legs over an intermediary token.
+"""Prices one route.
 
-A standard route has one leg. A private route has two legs on different venues, so that no venue
-sees both ends. Amounts are Decimal in token units. What a venue pays is rounded down to the token's
-decimals, what it demands is rounded up. Contract 6.13 to 6.16 says which venues may take which leg.
+A standard route has one leg on one venue. A private route has two legs on different venues, over an
+intermediary token, so that no venue sees both ends. Amounts are Decimal in whole tokens. What a
+venue pays is rounded down to the token's decimals; what it demands is rounded up. Contract 6.13 to
+6.16 says which venues may take which leg.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """True if the question is about floating routes without filters. The bounds of a pair are
-        stated for these routes, so they apply to such questions only."""
+        """True if the question is about floating routes without filters. The stated bounds of a
+        pair hold for such routes, so they are applied to such questions only."""
         return not self.terms.fixed and self.unfiltered
 
     @property
@@ -93,10 +94,10 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Returns the venues that may take the leg that pays the receiver.
+        """Returns those of ``venues`` that may take the second leg, which pays the receiver.
 
         Venues that require a refund address are left out: a refund of this leg would be in the
-        intermediary token, and nobody has an address on the chain of that token.
+        intermediary token, and the user has no address on that token's chain.
         """
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
@@ -127,7 +128,8 @@ class UnpricedRoute(Struct, frozen=True):
 
 
 class Hop(Struct, frozen=True):
-    """An intermediary token, with the venues that may take the leg to it and the leg from it."""
+    """An intermediary token, with the venues that may take the leg to this token and the venues
+    that may take the leg from it."""
 
     middle: Token
     firsts: list[GuardedVenue]
@@ -135,9 +137,9 @@ class Hop(Struct, frozen=True):
 
 
 class PairBounds(VenueLimits, frozen=True):
-    """The amounts that private routes of a pair take, and the longest of the routes' estimates, in
-    whole minutes. Every private row states these figures, because the figures of a single venue
-    would reveal which venue it is."""
+    """The amounts that private routes of a pair take. ``minutes`` is the longest time estimate of
+    these routes. Every private row states these figures instead of its own, because the figures of
+    a single venue would reveal which venue it is."""
 
     minutes: Decimal
 
@@ -163,8 +165,9 @@ async def price_leg(
 ) -> Route:
     """Prices the route that consists of one leg at ``venue``.
 
-    An amount outside the venue's bounds is refused here, so that stated limits and quotes agree.
-    ``cap`` is an additional upper bound of the amount sent.
+    Returns an unpriced route if the amount is outside the venue's bounds, so that stated limits and
+    quotes agree, or if the venue gives no price. ``cap`` is an additional upper bound of the amount
+    sent.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
@@ -228,10 +231,10 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """Returns an unpriced route for an amount to receive that the venue does not price. If
-    ``wanted`` is less than the smallest amount sent would pay, the cause is ``below``; if it is
-    more than the largest would pay, ``above``. The bound of the route is then what that amount
-    would pay. Otherwise the cause is ``failed``."""
+    """Returns the unpriced route for an amount to receive (``wanted``) that the venue does not
+    price. The cause is ``below`` if the smallest amount that can be sent would pay more than
+    ``wanted``, ``above`` if the largest would pay less; the route's bound is what that amount would
+    pay. In all other cases the cause is ``failed``."""
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(
@@ -270,8 +273,9 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Gives all priced private routes the same estimate and the same time at which their price
-    ends, so that these figures do not reveal the venues."""
+    """Returns the private routes with the same time estimate and the same end of validity for every
+    priced one, so that these figures do not reveal the venues. ``bounds`` are those of the pair;
+    None if unknown."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -290,7 +294,8 @@ def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
 
 
 def over_two(first: PricedRoute, second: PricedRoute, middle: Token) -> PricedRoute:
-    """Prices a private route over two legs; the second leg takes exactly what the first pays."""
+    """Combines two priced legs into a private route. The second leg was priced for exactly the
+    amount that the first pays, in the intermediary token ``middle``."""
     share = ROUGH.divide(first.amount_in, first.amount_out)
     ends = [end for end in (first.valid_until, second.valid_until) if end is not None]
     return PricedRoute(
@@ -332,7 +337,8 @@ def _kept(
 
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
-    """Returns the four leg filters by their names in RouteChoice.
+    """Returns the four leg filters of a request, by the names that RouteChoice gives them; None for
+    a filter that the request does not set.
 
     Raises VALIDATION_ERROR for an unknown provider code.
     """
@@ -360,14 +366,16 @@ _XMR = "xmr"
 
 
 class Intermediaries(Room):
-    """The intermediary tokens of private routes; the best of them is chosen for each venue pair."""
+    """Finds the intermediary tokens over which private routes of a pair can go. ``token_ids`` are
+    the tokens considered."""
 
     def __init__(self, shared: Shared, token_ids: Iterable[str]) -> None:
         super().__init__(shared)
         self._token_ids = tuple(token_ids)
 
     def between(self, question: RouteQuestion) -> Iterator[Hop]:
-        """Yields each usable intermediary that has different venues for its two legs."""
+        """Yields each usable intermediary token whose two legs can be taken by two different
+        venues."""
         token_in, token_out = question.token_in, question.token_out
         only_xmr = bool(question.choice.use_xmr)
         for token_id in self._token_ids:
@@ -404,15 +412,15 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount``, in proportion to the amount ``valued`` of the same
-    token, which is worth ``usd``."""
+    """Returns the dollar value of ``amount``, computed in proportion: the amount ``valued`` of the
+    same token is worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 
 
 def swap_cap(token: Token) -> Decimal | None:
-    """Returns the largest amount of the token that is worth at most SWAP_CAP_USD; None without a
-    price."""
+    """Returns the largest amount of the token that is worth at most SWAP_CAP_USD; None if the token
+    has no price."""
     if token.price is None or token.price <= 0:
         return None
     return quantize(ROUGH.divide(SWAP_CAP_USD, token.price), token.decimals, up=False)
@@ -420,7 +428,7 @@ def swap_cap(token: Token) -> Decimal | None:
 
 def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
     """Returns True if the amount received is worth so much less than the amount sent that the route
-    must be filtered for its price impact. Returns False if one of the two values is unknown."""
+    must not be used (PRICE_IMPACT). Returns False if one of the two dollar values is unknown."""
     if usd_in is None or usd_out is None or usd_in <= 0:
         return False
     return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

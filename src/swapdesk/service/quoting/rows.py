@@ -46,7 +46,8 @@ QUOTE_VALID = timedelta(seconds=60)
 
 
 class Asked(Struct, frozen=True):
-    """A request for quotes: the question, its partner, and whether the markup is shown."""
+    """A request for quotes: the question, and the partner who asks. ``private_send`` is True if the
+    token sent is also the token received; ``markup_told`` is True if the rows state the markup."""
 
     question: RouteQuestion
     partner_id: str
@@ -74,8 +75,8 @@ def standard_row(
 def private_row(
     stored: StoredQuote, route: PricedRoute, asked: Asked, bounds: PairBounds | None
 ) -> Quote:
-    """Returns the row of a private route, without providers: these would undo the privacy of the
-    route."""
+    """Returns the row of a private route. The row names no provider and hides the ids of fixed
+    rates, because these would undo the privacy of the route."""
     return Quote(
         type=RouteType.PRIVATE,
         rate_id=_veiled(route.rates) if stored.fixed else None,
@@ -86,8 +87,8 @@ def private_row(
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
     """Returns the bounds that a private row states; None if the pair's bounds are unknown.
 
-    A filtered or fixed route may have a price for an amount outside these bounds. In that case they
-    are widened to that amount.
+    A filtered or fixed route may have a price for an amount outside the pair's bounds. In that case
+    the row's bounds are widened to that amount.
     """
     if bounds is None:
         return None
@@ -125,7 +126,7 @@ def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> d
 
 
 def _veiled(rates: tuple[str | None, ...]) -> str:
-    """Returns one id in place of the ids of the two legs' fixed rates. The ids of the legs are not
+    """Returns a text that stands for the ids of both legs' fixed rates. The ids themselves are not
     shown, because they could reveal the venues."""
     return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
@@ -191,8 +192,9 @@ _WITHOUT_FIGURE = {
 
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
-    """Returns the sentence for ``error``: why the route has no price, with the amount that it
-    takes."""
+    """Returns the text of ``error`` for a route without a price: the reason and, if the amount is
+    the reason, an amount that the route takes. ``waited`` is the time waited for the venues, in
+    seconds."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -205,12 +207,15 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
 
 
 def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
-    """Returns a bound as text, rounded to the inside: the smallest amount up, the largest down."""
+    """Returns a bound as text with the token's symbol. It is rounded to the token's decimals, up
+    with ``up`` (for the smallest amount), otherwise down, so that the result is inside the exact
+    bound."""
     return f"{plain(short(quantize(bound, token.decimals, up=up)))} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
-    """Returns limits in the decimals of the token sent, and under the cap of 400,000 USD."""
+    """Returns the limits in the decimals of the token sent, with the maximum reduced to the largest
+    swap allowed (SWAP_CAP_USD). The maximum can then be below the minimum."""
     largest = quantize(limits.maximum, token_in.decimals, up=False)
     cap = swap_cap(token_in)
     if cap is not None:
@@ -220,9 +225,9 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route for each cause. If several routes have the same cause, it is the
-    route that takes the amount nearest to the asked one. More rows would tell nothing, because
-    private rows name no venue."""
+    """Returns one unpriced route for each cause. Of several routes with the same cause it is the
+    one that takes the amount nearest to the asked amount. Further rows would say nothing more,
+    because private rows name no venue."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):
@@ -239,7 +244,8 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
 
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
-    """Returns AMOUNT_TOO_LOW for ``below``, otherwise QUOTE_OVER_LIMIT.
+    """Returns the error for an amount outside the bounds: AMOUNT_TOO_LOW if ``cause`` is ``below``,
+    otherwise QUOTE_OVER_LIMIT.
 
     The message names ``bound``, the smallest or largest amount that any asked route takes.
     """
@@ -261,10 +267,10 @@ _SORTED_BY = {
 
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
-    """Returns usable rows sorted by the asked figure, then filtered rows, then rows without a
-    price.
+    """Returns the rows in three parts: usable rows, then filtered rows, then rows without a price.
 
-    Rows that lack the figure are the last of their kind. The sort is stable.
+    The first two parts are sorted by the figure of ``sort``, rows that lack it last; the sort is
+    stable.
     """
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]

@@ -2,9 +2,9 @@
 
 A daily sum changes in the same transaction that finishes the order (contract 12.6). An entry is
 what an order earned, a reversal or a payout; the amounts of reversals and payouts are negative.
-Entries are only added, never changed. Sums and earnings can be computed again from the orders and
-the other entries, so they can be checked. Dollars are exact, because ``exact_plus`` and
-``exact_sum`` add without rounding in both databases.
+Entries are only added, never changed. To check the sums and the earnings, they can be computed
+again from the orders and the reversals. Dollars are exact, because ``exact_plus`` and ``exact_sum``
+add without rounding in both databases.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ PENDING = timedelta(days=30)
 
 
 class NothingDue(Exception):
-    """Raised if there is nothing to pay out or to reverse; the message says why."""
+    """Raised if there is nothing to pay out or to reverse; the message gives the reason."""
 
 
 class Recount(Struct, frozen=True):
-    """The differences that a recount found between books and orders.
+    """The result of comparing the books with the orders.
 
-    ``sums`` is the number of daily sums compared, ``differing`` lists the wrong ones by partner id
-    and day, and ``unentered`` is the number of finished orders without an entry.
+    ``sums`` is the number of daily sums compared, ``differing`` lists those that are wrong by
+    partner id and day, and ``unentered`` is the number of finished orders without an entry.
     """
 
     sums: int
@@ -55,12 +55,14 @@ class Recount(Struct, frozen=True):
 
 
 class Books(Subject):
-    """Commissions of partners: what partners are shown, and what the operator books."""
+    """The commissions of partners: reads them for partners, and books payouts and reversals for the
+    operator."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Returns a partner's daily sums, oldest first, and payouts, both from one snapshot.
+        """Returns a partner's daily sums, oldest first, and the payouts in dollars, by the month
+        whose earnings were paid out (``YYYY-MM``).
 
-        Payouts are in dollars, by the month of the earnings (``YYYY-MM``).
+        Both come from one snapshot.
         """
         values = {"partner_id": partner_id}
 
@@ -92,12 +94,11 @@ class Books(Subject):
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
         """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
-        dollars. Raises NothingDue.
+        dollars. Raises NothingDue if the amount would not be positive.
 
-        Earnings that are still pending do not count, except reversed ones, which count together
-        with their reversal. Earlier payouts are subtracted. The payout is at most what is due over
-        all months together, so if more was paid for another month than it earned, that is made up
-        for first.
+        The amount is the earnings of the month that are no longer pending, minus reversals and
+        earlier payouts. It is at most what is due over all months together. So if more was paid out
+        for another month than it earned, that is deducted first.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
@@ -120,8 +121,8 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books the reversal of an order's commission in the month of the act; returns the former
-        commission in dollars.
+        """Books the reversal of an order's commission in the month of ``act``; returns the
+        commission that is reversed, in dollars.
 
         Raises NothingDue if the order has no commission.
         """
@@ -148,8 +149,8 @@ class Books(Subject):
         return await self._database.write(reversed_)
 
     async def recount(self) -> Recount:
-        """Recounts all sums and entries from the orders and compares; writes nothing and takes no
-        locks."""
+        """Computes all daily sums and entries again from the orders and compares them with the
+        books. Writes nothing and takes no locks."""
 
         async def counted(db: Transaction) -> Recount:
             await db.take_time()
@@ -166,8 +167,8 @@ class Books(Subject):
         """Corrects the daily sums that a recount found wrong, and adds the missing entries.
 
         Each day is corrected in a transaction of its own, so that a running service waits only for
-        one day at a time. Raises StoreUnavailable, always with ``in_doubt``, because some days may
-        be committed already.
+        one day at a time. If StoreUnavailable is raised, ``in_doubt`` is always True, because some
+        days may be committed already.
         """
 
         async def entered(db: Transaction) -> None:
@@ -202,8 +203,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books, unless its create is not paid. An order is added only
-    once, however often it is written."""
+    """Adds a finished order to the books. Does nothing if the call that created the order is not
+    paid for yet, or if the order is in the books already."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -251,9 +252,10 @@ def _line(partner_id: str) -> str:
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
     """Returns the SELECT that computes the daily sums from the orders and the reversals.
 
-    Whether an order earned a commission is decided by the digits of the commission as text, not as
-    a number. SQLite would convert the number to floating point, and if the embedded Solana machine
-    has left the floating-point registers full, SQLite reads the first value as 0.
+    The arguments are further conditions on orders and on reversals. Whether an order earned a
+    commission is decided by the digits of the commission as text, not as a number. SQLite would
+    convert the number to floating point, and if the embedded Solana machine has left the
+    floating-point registers full, SQLite reads the first value as 0.
     """
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
@@ -272,7 +274,7 @@ def _counted(of_orders: str = "", of_reversals: str = "") -> str:
 
 
 _TOLD = " AND told"
-"""Condition that excludes an order whose create is not paid."""
+"""Condition that excludes orders whose creating call is not paid for yet."""
 
 _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 _UNENTERED = (

@@ -1,4 +1,4 @@
-"""Counts of calls: by rate-limit window of a partner, and by month."""
+"""Counts of calls: by partner and rate-limit window, and by partner and month."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _USAGE = (
 
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
-        """Replaces the counts by the result of ``call.take``; no other call is counted in between.
+        """Replaces the stored counts by the result of ``call.take``; no other call of the same
+        partner and class is counted in between.
 
         Raises what ``call.take`` raises to refuse the call.
         """
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
-        """Subtracts calls that were counted but never made from their windows.
+        """Subtracts calls that were counted in advance but never made.
 
-        Windows that have ended since have no row any more and are skipped.
+        A window that has been replaced by a later one in the meantime is skipped.
         """
         rows = [asdict(row) for row in unused]
         # In one order everywhere, so that two who give back do not wait for each other.
@@ -82,11 +83,11 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Counts the call that begins an order or group, and records which order or group its payment
-    paid for. ``opened`` is the id of the order or group.
+    """Counts the call that begins an order or group, and records that ``payment`` paid for it.
+    ``opened`` is the id of the order or group.
 
-    Before this, the transaction must have taken the lock that ``line_of`` names. Raises what
-    ``call.take`` raises to refuse the call.
+    ``call`` and ``payment`` may be None. The transaction must already hold the lock that
+    ``line_of`` names. Raises what ``call.take`` raises to refuse the call.
     """
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
@@ -98,8 +99,8 @@ class _Counts(Struct, frozen=True):
     """The counts of one partner and rate class during a transaction.
 
     They are read once and written once, however many calls the transaction counts. That is safe
-    because the transaction holds the lock of these counts until its commit, so no other transaction
-    can change them.
+    because the transaction holds the lock for these counts until it commits, so no other
+    transaction can change them.
     """
 
     used: list[Usage]
@@ -126,7 +127,7 @@ async def _count(db: Transaction, call: Counting) -> None:
 
 
 def line_of(call: Counting | None) -> str | None:
-    """Returns the name of the lock that protects the counts of a call; None without a call.
+    """Returns the name of the lock that protects the counts of a call; None if ``call`` is None.
 
     A transaction must take this lock before any other lock. Otherwise two transactions could each
     wait for a lock that the other one holds.

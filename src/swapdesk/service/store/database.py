@@ -2,8 +2,8 @@
 
 Both databases run the same statements, in the SQL that they have in common, with named values
 (``:name``). Differences are in ``Wording`` and in the column types of ``schema``. A piece of work
-is a coroutine over a ``Transaction``: PostgreSQL answers it over the network, SQLite at once, in
-the thread of its one writer. A line is a named lock, which a transaction holds to its end.
+is a coroutine that runs statements of a ``Transaction``: PostgreSQL answers them over the network,
+SQLite at once, in the thread of its one writer.
 
 Times are integers, microseconds since 1970 UTC. Amounts are exact: decimal text in SQLite, NUMERIC
 in PostgreSQL; both are read as ``Decimal``.
@@ -35,9 +35,9 @@ class Place(Struct, frozen=True):
     """How to connect to a PostgreSQL database.
 
     ``url`` contains no password, and ``password`` appears in no message. ``connections`` is the
-    size of the connection pool. If ``tls`` is None, a connection is encrypted if the server offers
-    that. ``ca_file`` holds the certificates by which the server's certificate is verified; if it is
-    None, the system's certificates are used.
+    size of the connection pool. ``tls`` says which encryption is demanded; with None a connection
+    is encrypted only if the server offers it. ``ca_file`` holds the certificates by which the
+    server's certificate is verified; if it is None, the system's certificates are used.
     """
 
     url: str
@@ -51,10 +51,10 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """Raised if the store did not answer.
+    """Raised if the database did not answer.
 
-    If ``in_doubt`` is False, nothing was changed. If it is True, the commit was requested and not
-    confirmed, so the changes may have been made.
+    If ``in_doubt`` is False, nothing was changed. If ``in_doubt`` is True, a commit was requested
+    and not confirmed, so the changes may have been made.
     """
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
@@ -63,12 +63,12 @@ class StoreUnavailable(Exception):
 
 
 class Taken(Exception):
-    """Raised if a row with this key exists already; nothing was written."""
+    """Raised if a row with the same key exists already; nothing was written."""
 
 
 class ClockDiffers(Exception):
-    """Raised if the clock of this process differs too much from the database's to compare their
-    times.
+    """Raised if the clocks of this process and of the database differ so much that times of one
+    cannot be compared with times of the other.
 
     ``ahead`` is how far this process is ahead, negative if it is behind.
     """
@@ -97,15 +97,15 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """A sum to which several pieces of work in one transaction add. It is protected by a line,
-    which is a named lock."""
+    """Sums that several pieces of work in one transaction add to. A named lock protects them, and
+    they are written once at the end of the transaction."""
 
     async def write(self, db: Transaction) -> None: ...
 
 
 class Transaction(ABC):
     """A transaction on one connection. A piece of work, which is a coroutine, runs its statements
-    by the methods of this class, and must await nothing else."""
+    through the methods of this class, and must not await anything else."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -123,27 +123,30 @@ class Transaction(ABC):
 
     @abstractmethod
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
-        """Runs the statement; returns the number of rows changed. Raises Taken."""
+        """Runs the statement; returns the number of rows changed. Raises Taken if a row with the
+        same key exists already."""
         ...
 
     @abstractmethod
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
-        """Runs the statement once for each of these values. Raises Taken."""
+        """Runs the statement once for each item of ``values``. Raises Taken if a row with the same
+        key exists already."""
         ...
 
     @abstractmethod
     async def alone(self, name: str) -> None:
-        """Waits for the line (the lock) of this name and holds it to the end of the transaction."""
+        """Waits for the lock with this name and holds it to the end of the transaction."""
         ...
 
     @abstractmethod
     async def take_time(self) -> None:
-        """Allows later statements of the transaction to run for minutes, for work over all rows of
-        a table."""
+        """Removes the usual time limit from the later statements of this transaction, for work over
+        all rows of a table."""
         ...
 
     def tell(self) -> None:
-        """Wakes, after the commit, everybody in any process who waits for ``growth``."""
+        """Makes the commit of this transaction wake all waiters for ``growth``, in every
+        process."""
         self.tells = True
 
 
@@ -158,28 +161,30 @@ Work = Callable[[Transaction], Awaitable[T]]
 NO_LINE = ""
 
 Still = Callable[[], Awaitable[None]]
-"""A function that raises StoreUnavailable if the exclusion of other processes by ``exclusive`` may
-have been lost."""
+"""A function that raises StoreUnavailable if the lock that ``exclusive`` took may have been lost,
+so that another process may hold it."""
 
 
 async def nobody_else() -> None:
-    """Does nothing. It is the check ``Still`` for a process that has no other processes to
-    exclude."""
+    """Does nothing. This is the function of type ``Still`` for a process that excludes no other
+    processes."""
 
 
 class Wording(Struct, frozen=True):
-    """The clauses that the two databases word differently."""
+    """The SQL clauses that SQLite and PostgreSQL write differently."""
 
     skip_leased: str
-    """Suffix of a SELECT of rows to change: skips rows that others are changing."""
+    """Suffix of a SELECT of rows to change, which skips rows that another transaction is
+    changing."""
     settled: str
-    """Condition on a row of the outbox: True once it is certain that no row will be committed that
-    has to be delivered before this one."""
+    """Condition on a row of the outbox: True once it is certain that no row that has to be
+    delivered earlier will still be committed."""
     among: str
-    """Condition after a column name: the value is one of the texts of ``:among``, a JSON list."""
+    """Condition to append to a column name: the column's value is one of the texts of ``:among``, a
+    JSON list."""
     first_rows: str
-    """Suffix of a SELECT that returns the first ``:limit`` rows by ``sequence``. More rows are
-    returned if they have the same ``sequence`` as the last of these."""
+    """Suffix of a SELECT that returns the first ``:limit`` rows by ``sequence``, and all further
+    rows with the same ``sequence`` as the last of them."""
     clock: str
     """SELECT that returns ``now``, microseconds since 1970 by the database's own clock."""
     newest: str
@@ -199,19 +204,19 @@ class Database(Protocol):
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
         """Runs ``work`` in a transaction, and returns its result once all changes are durable. If
         ``work`` raises, nothing is changed and the exception is raised here. ``work`` may be run
-        several times; the last run counts.
+        several times; only the last run has an effect.
 
-        With ``behind`` the transaction holds the line (lock) of that name from its beginning, as
-        after ``alone``. Pieces of work with the same ``behind`` may be committed together.
-        ``NO_LINE`` is for work that waits for no lock: it changes only a row of its own, and takes
-        no line that others wait for.
+        ``behind`` is the name of a lock that the transaction holds from its beginning, as after
+        ``alone``; pieces of work with the same ``behind`` may be committed together. ``NO_LINE`` is
+        for work that takes no lock and changes only a row of its own.
         """
         ...
 
     async def read(self, work: Work[T]) -> T: ...
 
     async def snapshot(self, work: Work[T]) -> T:
-        """Like ``read``, but all statements see the database at one moment."""
+        """Runs ``work`` like ``read``, but all its statements see the database as it was at one
+        moment."""
         ...
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]:
@@ -219,27 +224,27 @@ class Database(Protocol):
         ...
 
     def sortable(self, amount: Decimal) -> str | Decimal:
-        """Returns an amount as a value that sorts like the number, for a ``{sortable}`` column."""
+        """Returns an amount as a value that sorts like the number, for a column declared with
+        ``{sortable}``."""
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Excludes other processes that use the same name until the block ends, whatever is awaited
-        inside.
+        """Returns a context manager that keeps out other processes which use the same name.
 
-        If the process is killed, the exclusion ends.
+        Its block may await anything. If the process is killed, its lock ends.
         """
         ...
 
     def pool(self) -> Pool | None:
-        """Returns the state of the connection pool; None for a database inside the process."""
+        """Returns the state of the connection pool; None for a database without a pool."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
         """Yields an event that is set after each commit in which any process called
         ``Transaction.tell``.
 
-        The event is sometimes set without such a commit, because a notification may have been
-        missed.
+        The event may also be set without such a commit, so that no commit is missed if a
+        notification was lost.
         """
         ...
 
@@ -282,7 +287,7 @@ def numbered(statement: str, mark: str) -> tuple[str, tuple[str, ...]]:
 
 
 def insertion(table: str, columns: Sequence[str]) -> str:
-    """Returns the INSERT of one row; its values have the names of the columns."""
+    """Returns the INSERT of one row, with a named value for each column."""
     names = ", ".join(columns)
     marks = ", ".join(f":{name}" for name in columns)
     return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names

@@ -57,8 +57,8 @@ class Groups(Subject):
 
         With a ``payment`` nothing is announced until that payment is settled. If it is unknown
         whether a commit succeeded, the caller repeats the same call with ``in_doubt``, which
-        accepts rows that the first attempt left. Raises PayoutsChanged, and what ``call.take``
-        raises to refuse the call.
+        accepts rows that the first attempt has written. Raises PayoutsChanged, and what
+        ``call.take`` raises to refuse the call.
         """
         is_told = payment is None
         rows = [
@@ -83,7 +83,8 @@ class Groups(Subject):
             self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        """Returns a group of the partner; None if it is unknown or its create is not paid."""
+        """Returns the partner's group; None if it is unknown or the call that created it is not
+        paid for yet."""
         rows = await self._database.look(
             "SELECT multi_id, partner_id, created, chain FROM groups"
             " WHERE partner_id = :partner_id AND multi_id = :multi_id AND told",
@@ -99,7 +100,8 @@ class Groups(Subject):
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         """Returns the orders of a group in the order of the request.
 
-        Whether the create is paid is not checked: callers have found or made the group before.
+        They are returned even if the call that created the group is not paid for yet, since callers
+        have found or created the group before.
         """
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
@@ -114,9 +116,9 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Stores a pending bundle, and replaces the group's earlier pending bundle, if there is
-        one. Raises BundleUnderWay if one of the orders is in a bundle that was submitted or
-        paid."""
+        """Stores a pending bundle in place of the group's earlier pending bundle, if there is one.
+        Raises BundleUnderWay if one of the orders is in another bundle that was submitted or that
+        has paid the order."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:
@@ -144,8 +146,8 @@ class Groups(Subject):
         )
 
     async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        """Writes the new state and outcome of a bundle; returns False if the stored state is not
-        ``expected``."""
+        """Writes the new state and outcome of a bundle and returns True; returns False, and writes
+        nothing, if the stored state is not ``expected``."""
         values = _values(bundle) | {"number": bundle.number, "expected": expected}
 
         async def moved(db: Transaction) -> bool:

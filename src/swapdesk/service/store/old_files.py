@@ -240,7 +240,7 @@ _FILLED = {
 
 
 def to_last(connection: sqlite3.Connection, version: int) -> None:
-    """Migrates an older file to schema 12, each step in a transaction of its own."""
+    """Migrates a file of schema ``version`` to schema 12, each step in a transaction of its own."""
     for before in range(version, LAST):
         connection.executescript(
             f"BEGIN IMMEDIATE;{UPDATES[before]}PRAGMA user_version = {before + 1};COMMIT;"
@@ -248,8 +248,8 @@ def to_last(connection: sqlite3.Connection, version: int) -> None:
 
 
 def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None:
-    """Moves all rows of a file of schema 12 into new tables, in one transaction. ``tables`` holds
-    the statements that create them, and ``version`` is the number of the new schema."""
+    """Moves all rows of a file of schema 12 into new tables, in one transaction. ``tables`` are the
+    statements that create the new tables, and ``version`` is the number of the new schema."""
     named = "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL AND type IN (%s)"
     script = ["BEGIN IMMEDIATE;"]
     for kind, name in connection.execute(named % "'index', 'trigger'"):

@@ -66,8 +66,8 @@ class Quotes(Subject):
         return quote_of(rows[0]) if rows else None
 
     async def owner(self, quote_id: str) -> str | None:
-        """Returns the id of the partner whom a quote belongs to, also if the quote has become an
-        order; None if the quote is unknown."""
+        """Returns the id of the partner whom a quote belongs to, even if an order has consumed the
+        quote; None if the quote is unknown."""
         return await self._value(
             str,
             "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
@@ -83,7 +83,7 @@ class Quotes(Subject):
 
 
 Listener = Callable[[StoredOrder, int | None], None]
-"""A callback that gets an order and its former state, None for a new order."""
+"""A function that is called with an order and its former status, which is None for a new order."""
 
 
 class Orders(Subject):
@@ -98,11 +98,13 @@ class Orders(Subject):
         self._known = _KNOWN.format(among=among)
 
     def listen(self, listener: Listener) -> None:
-        """Registers a callback for every change of an order's state that this process commits."""
+        """Registers a function that is called for every change of an order's status that this
+        process commits."""
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the listeners with an order, but only if its state is no longer ``before``."""
+        """Calls the registered functions with an order and its former status ``before``, but only
+        if the status has changed."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -119,8 +121,8 @@ class Orders(Subject):
 
         With a ``payment`` the order is not announced until the payment is settled. Raises
         QuoteConsumed; QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by
-        which the order's wallet was chosen, are no longer the newest; and what ``call.take`` raises
-        to refuse the call.
+        which the order's payout wallet was chosen, are no longer the newest; and what ``call.take``
+        raises to refuse the call.
         """
         values = order_values(self._database, order) | {"told": payment is None}
 
@@ -145,8 +147,8 @@ class Orders(Subject):
         """Returns the order that a quote has become, even if the quote itself was deleted; None if
         there is no such order.
 
-        The order is returned even if its create is not paid, because only a repeated create asks
-        for it.
+        The order is returned even if the call that created it is not paid for yet, because only a
+        repetition of that call asks for it.
         """
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
@@ -154,7 +156,8 @@ class Orders(Subject):
         )
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the order if it belongs to the partner and its create is paid, else None."""
+        """Returns the order if it belongs to the partner, otherwise None. Also returns None if the
+        call that created the order has to be paid for and is not paid for yet."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -162,20 +165,22 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """Returns paid orders of any partner by id, for readers of the outbox."""
+        """Returns the orders with these ids, of any partner, by id. Orders whose creating call is
+        not paid for yet are left out, because the result is for the order streams."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """Returns the order of any partner, whether or not its create is paid, for the code that
-        carries orders out."""
+        """Returns the order with this id, of any partner, even if the call that created it is not
+        paid for yet; None if unknown. It is meant for the worker and other code that carries orders
+        out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
 
     async def of_transaction(self, chain: str, transaction: str) -> str | None:
-        """Returns the id of the DEX order, of any partner, that was confirmed with this
-        transaction; None without one."""
+        """Returns the id of the DEX order, of any partner, for which this transaction was
+        confirmed; None if there is none."""
         return await self._value(
             str,
             "SELECT service_id FROM orders"
@@ -185,8 +190,9 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Returns True if the deposit account ``account`` belongs to any order that was created
-        since ``since``, whatever its state."""
+        """Returns True if ``account`` is the deposit address of any order created since ``since``,
+        whatever the order's state. ``account`` is the kind of chain and the canonical spelling of
+        the address."""
         given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
@@ -206,7 +212,8 @@ class Orders(Subject):
         return (rows[0]["version"], moment_of(rows[0]["created"])) if rows else None
 
     async def known(self, partner_id: str, service_ids: Iterable[str], since: datetime) -> set[str]:
-        """Returns the ids for which ``get`` finds an order that was created since ``since``."""
+        """Returns those of the ids for which ``get`` finds an order that was created since
+        ``since``."""
         among = json.dumps(list(service_ids))
         values = {"partner_id": partner_id, "since": micros(since), "among": among}
         rows = await self._database.look(self._known, values)
@@ -223,11 +230,12 @@ class Orders(Subject):
         before: int | None = None,
     ) -> bool:
         """Writes the order's new state with version ``expected_version + 1`` and a row in the
-        outbox, and ends the lease; returns True. Returns False, and writes nothing, if the stored
+        outbox, ends the lease and returns True. Returns False, and writes nothing, if the stored
         version is not ``expected_version``, if the rank would become smaller, or if the confirmed
         transaction belongs to another order.
 
-        ``before`` is the former state, for the listeners; if it is None, they are not called.
+        ``before`` is the former status, for the registered listeners; if it is None, they are not
+        called.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -256,8 +264,9 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """Ends the owner's lease of an order without changing the order's state. The order is due
-        again at ``due_at``; if that is None, never."""
+        """Ends the owner's lease of an order without changing the order's state. The order becomes
+        due at ``due_at``, or never if that is None. ``attempt`` is stored with the order
+        (StoredOrder.attempt)."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -277,10 +286,11 @@ class Orders(Subject):
     async def page(
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
-        """Returns a page of the partner's paid orders, and the number of orders on all pages. Both
-        come from the same snapshot, so they agree.
+        """Returns a page of the partner's orders, and the number of orders on all pages. Both come
+        from the same snapshot, so they agree.
 
-        ``since`` is used as the earliest creation time, in place of ``from_`` of the query.
+        ``since`` is the earliest creation time; ``from_`` of the query is ignored. Orders whose
+        creating call is not paid for yet are left out.
         """
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
@@ -312,12 +322,12 @@ class Orders(Subject):
         limit: int,
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Leases up to ``limit`` orders that are due and that nobody else leases, and returns them.
+        """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
 
-        With a ``tolerance`` leases are measured by the database's clock, which is the same for all
-        processes. By its own clock, a process that is ahead would take orders that others still
-        lease. Raises ClockDiffers if ``now`` differs from the database's clock by more than
-        ``tolerance``.
+        With a ``tolerance`` the end of leases is compared with the database's clock, which is the
+        same for all processes. (A process whose own clock is ahead would otherwise take orders that
+        are still leased.) Raises ClockDiffers if ``now`` differs from the database's clock by more
+        than ``tolerance``.
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
@@ -332,9 +342,10 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Renews the owner's leases, by the same clock as ``claim_due``.
+        """Extends the owner's leases to ``lease_until``, by the same clock as ``claim_due``.
 
-        With a ``tolerance`` the worker is also recorded as seen. Raises ClockDiffers.
+        With a ``tolerance``, which means that there may be several processes, the worker's sign of
+        life is recorded too. Raises ClockDiffers.
         """
 
         async def renewed(db: Transaction) -> None:
@@ -373,14 +384,15 @@ class Orders(Subject):
         return at
 
     async def worker_seen(self) -> datetime | None:
-        """Returns when any worker was last seen, by the database's clock; None if none was."""
+        """Returns the time of the last sign of life of any worker, by the database's clock; None if
+        there is none."""
         return await self._value(moment_of, "SELECT MAX(seen) FROM workers")
 
     async def next_due(self) -> datetime | None:
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Makes orders that are due later due now.
+        """Sets the due time of these orders to ``now``, except where it is earlier already.
 
         Unknown orders, orders that are still being opened, and orders that are never looked at
         again are not changed.
@@ -417,8 +429,8 @@ def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Checks that ``payouts`` are still the partner's newest payouts, because the payout wallets of
-    ``orders`` were chosen with regard to them. Raises PayoutsChanged if they are not.
+    """Checks that ``payouts``, by which the payout wallets of ``orders`` were chosen, are still the
+    partner's newest payouts. Raises PayoutsChanged if they are not.
 
     Until this transaction commits, no other private order of the partner can be admitted.
     """
@@ -433,7 +445,8 @@ async def admit(
 
 
 async def announce(db: Transaction, service_id: str) -> None:
-    """Adds the state of an order to the outbox, unless its create is not paid yet."""
+    """Adds the present state of an order to the outbox, unless the call that created the order is
+    not paid for yet."""
     await db.run(
         "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
         " SELECT service_id, partner_id, version, status, rank, modified FROM orders"
@@ -445,7 +458,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 async def tell_opened(db: Transaction, opened: str) -> None:
     """Announces the order with the id ``opened``, or all orders of the group with that id, because
-    their create has now been paid. Orders that are finished already are also added to the books."""
+    the call that created them has now been paid for. Orders that are finished already are also
+    added to the books."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
@@ -460,9 +474,9 @@ async def tell_opened(db: Transaction, opened: str) -> None:
 async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
-    """Returns the payout wallets of the partner's newest private orders that were created since
-    ``since``, of at most ``limit`` orders. If an order has no stored wallet, the first wallet of
-    its last venue counts."""
+    """Returns the payout wallets of the partner's newest private orders, of at most ``limit``
+    orders created since ``since``. If no wallet is stored with an order, the first wallet of the
+    venue that pays it out is taken."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

@@ -1,4 +1,4 @@
-"""Changes of orders in the order of their commits, as the streams read them."""
+"""The outbox: changes of orders, numbered in the order of their commits, for the order streams."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY 
 
 class Outbox(Subject):
     """The changes of orders that are to be announced. ``sequence`` numbers them in the order of
-    their commits: once a row has been read, every change that is committed later has a higher
-    number."""
+    their commits: every change committed after a row has been read has a higher number than that
+    row."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -38,19 +38,20 @@ class Outbox(Subject):
         )
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
-        """Returns the next rows after ``sequence``: at least ``limit``, if so many exist."""
+        """Returns the next rows after ``sequence``: at least ``limit`` rows, or all if there are
+        fewer. Rows with the same ``sequence`` are always returned together."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 
     async def newest(self) -> int:
-        """Returns a number that is lower than the ``sequence`` of every change committed from now
-        on."""
+        """Returns a number that is lower than the ``sequence`` of every change that is committed
+        from now on."""
         return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
-        """Returns the time of the first change after ``sequence``; None if there is none. A change
-        that cannot be delivered yet, because an older transaction is still running, counts as
-        well."""
+        """Returns the time of the first change after ``sequence``; None if there is none. Unlike
+        ``after``, this includes a change that cannot be delivered yet, because an older transaction
+        is still running."""
         return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 
     async def beyond(self, sequence: int) -> None:

@@ -1,8 +1,8 @@
 """The accounts of partners and their keys, which an operator changes.
 
 Only the digest of a secret is stored. A key is revoked and an account suspended; neither is ever
-deleted, so that no start of a sandbox adds them again. Every change increments a counter, which a
-running service watches.
+deleted, because the next start of a sandbox would add it again. Every change increments a counter,
+by which a running service notices the change.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PartnerRefused(Exception):
 
 
 class NewKey(Struct, frozen=True):
-    """A key with its secret, which cannot be shown later."""
+    """A key with its secret. The secret is not stored, so it cannot be shown later."""
 
     key: str
     secret: str
@@ -91,7 +91,7 @@ class Partners(Subject):
         return await self._value(int, _CHANGES) or 0
 
     async def read(self) -> tuple[int, tuple[StoredPartner, ...]]:
-        """Returns the number of changes so far, and all accounts, both at one moment."""
+        """Returns the number of changes so far, and all accounts, both from one snapshot."""
 
         async def read(db: Transaction) -> tuple[int, tuple[StoredPartner, ...]]:
             changes = await db.row(_CHANGES)
@@ -101,7 +101,8 @@ class Partners(Subject):
         return await self._database.snapshot(read)
 
     async def add_missing(self, accounts: Sequence[StoredPartner]) -> None:
-        """Inserts accounts and keys that do not exist yet; existing ones stay unchanged."""
+        """Inserts those of the accounts and keys that do not exist yet; existing ones stay
+        unchanged."""
 
         async def added(db: Transaction) -> None:
             written = 0
@@ -123,8 +124,8 @@ class Partners(Subject):
     async def find(self, which: str) -> StoredPartner:
         """Returns the account with this id or name.
 
-        Raises PartnerRefused if no account has it, or if several have the name: a sandbox whose key
-        file was lost adds new accounts with the same names.
+        Raises PartnerRefused if no account has it, or if several accounts have the name. The latter
+        happens if a sandbox lost its key file and so added its accounts again with other ids.
         """
         return await self._database.snapshot(lambda db: _find(db, which))
 
@@ -156,7 +157,7 @@ class Partners(Subject):
     async def add_key(
         self, which: str, scope: Scope, dialect: Dialect | None, act: Act
     ) -> tuple[StoredPartner, NewKey]:
-        """Adds a key to an account; returns both. Raises PartnerRefused."""
+        """Adds a key to an account; returns the account and the new key. Raises PartnerRefused."""
         new = _draw()
         key = _stored(new, scope, dialect, act)
 
@@ -169,9 +170,9 @@ class Partners(Subject):
         return await self._database.write(added), new
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
-        """Revokes a key and returns its account; the time of an earlier revocation is kept.
+        """Revokes a key and returns its account.
 
-        Raises PartnerRefused.
+        If the key is revoked already, the time of that revocation is kept. Raises PartnerRefused.
         """
         values = {"api_key": key, "revoked": micros(act.at)}
 
@@ -191,14 +192,16 @@ class Partners(Subject):
         return await self._database.write(revoked)
 
     async def suspend(self, which: str, suspended: bool, act: Act) -> StoredPartner:
-        """Suspends or restores an account. Raises PartnerRefused."""
+        """Suspends an account, or restores it if ``suspended`` is False; returns the account.
+        Raises PartnerRefused."""
         action = "suspend" if suspended else "suspend --lift"
         return await self._change(
             which, act, action, lambda partner: replace(partner, suspended=suspended)
         )
 
     async def set_tier(self, which: str, tier: Tier, act: Act) -> StoredPartner:
-        """Changes the tier of an account and keeps its overrides. Raises PartnerRefused."""
+        """Changes the tier of an account, keeps its overrides, and returns the account. Raises
+        PartnerRefused."""
         return await self._change(
             which, act, f"tier {tier.value}", lambda partner: replace(partner, tier=tier)
         )
@@ -206,12 +209,13 @@ class Partners(Subject):
     async def set_overrides(
         self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
-        """Sets the overrides in ``given``, by their names in Overrides, and removes those named in
-        ``removed``. Other overrides are kept.
+        """Sets the overrides in ``given``, by their names in Overrides, removes those named in
+        ``removed`` and keeps all others; returns the account. A rate limit in ``given`` may be None
+        for a window (minute, hour or day).
 
-        A rate limit in ``given`` may be None for a window (minute, hour or day). That window then
-        keeps its limit in force, computed without the removed overrides. ``request`` is the
-        operator's command, for the record of changes. Raises PartnerRefused.
+        That window then keeps the limit that is in force once the overrides in ``removed`` are
+        gone. ``request`` is the operator's command, for the record of changes. Raises
+        PartnerRefused.
         """
         gone = dict.fromkeys(removed)
 
@@ -228,9 +232,10 @@ class Partners(Subject):
         return await self._change(which, act, f"override, {request}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
-        """Adds or removes a page that may use the account's id.
+        """Adds a website to the list of those that may use the account's id, or removes it if
+        ``allowed`` is False; returns the account.
 
-        Raises PartnerRefused, also if the page to remove is not on the list.
+        Raises PartnerRefused, also if the website to remove is not on the list.
         """
 
         def listed(partner: StoredPartner) -> StoredPartner:

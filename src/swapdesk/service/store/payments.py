@@ -1,4 +1,5 @@
-"""Payments of calls; orders and groups that they paid for are announced once they are settled."""
+"""Payments for single calls. Orders and groups that were created by a paid call are announced once
+the payment is settled."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 class CallPayments(Subject):
     async def reserve(self, payment: str, ends: datetime) -> bool:
-        """Records that a payment serves a call; returns False if it has served a call already."""
+        """Records that a payment is used for a call and returns True; returns False if it is
+        recorded already."""
         return await self._change(
             "INSERT INTO payments (payment, ends) VALUES (:payment, :ends)"
             " ON CONFLICT (payment) DO NOTHING",
@@ -33,11 +35,13 @@ class CallPayments(Subject):
         )
 
     async def pay_for(self, payment: str, service_id: str) -> None:
-        """Assigns a reserved payment to an order that an earlier call began."""
+        """Assigns a reserved payment to an order that an earlier call created and that is not paid
+        for yet."""
         await self._change(PAY_FOR, payment=payment, opened=service_id)
 
     async def note_sent(self, payment: str, transaction: str) -> None:
-        """Records the transaction of a payment, before the transaction is sent to a chain."""
+        """Records the hash of a payment's transaction, before the transaction is sent to a
+        chain."""
         await self._change(
             "UPDATE payments SET sent = :sent WHERE payment = :payment",
             payment=payment,
@@ -45,8 +49,9 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns payments that were sent to a chain, are not settled yet and end after
-        ``ended_after``; each as the payment's id and its transaction's hash."""
+        """Returns the payments that were sent to a chain, are not settled yet, and whose validity
+        ends after ``ended_after``. Each is a pair of the payment's id and its transaction's
+        hash."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
             " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",
@@ -57,8 +62,8 @@ class CallPayments(Subject):
     async def settle(self, payment: str, transaction: str) -> None:
         """Records that a payment was made by this transaction.
 
-        In the same commit the orders that it paid for are announced, and added to the books if they
-        are finished.
+        In the same commit the orders that it paid for are announced, and those that are finished
+        already are added to the books.
         """
 
         async def settled(db: Transaction) -> None:

@@ -1,13 +1,13 @@
 """The PostgreSQL database of a service on several processes and machines.
 
-Each piece of work is a transaction on a connection of the pool, or shares one with other works of
-its process that wait at the same time. Commits that called ``Transaction.tell`` are spread by
-``NOTIFY`` on a separate connection, one notification for all that came together. A notification
-only wakes readers, so that a missed one costs a second.
+Each piece of work runs in a transaction on a connection of the pool, or shares a transaction with
+other work of its process that waits at the same time. Commits that called ``Transaction.tell`` are
+announced by ``NOTIFY`` on a separate connection, with one notification for all commits of the same
+moment. A notification only wakes readers, so that a missed one delays them by a second.
 
 The outbox is read in commit order: a row carries the id of its transaction, and is delivered once
-no older transaction runs any more. A serial number alone would not do, because the lower number may
-be committed last.
+no older transaction is running. A serial number alone would not suffice, because the lower number
+may be committed last.
 """
 
 from __future__ import annotations
@@ -76,19 +76,19 @@ FUNCTIONS = (
     " LANGUAGE SQL IMMUTABLE AS 'SELECT $1 + $2'",
     "CREATE AGGREGATE exact_sum(NUMERIC) (SFUNC = numeric_add, STYPE = NUMERIC, INITCOND = '0')",
 )
-"""Statements that create ``exact_plus`` and ``exact_sum``, the names that SQLite has for additions
-of decimal text."""
+"""Statements that create ``exact_plus`` and ``exact_sum``. In SQLite functions of these names add
+decimal text; here they add NUMERIC."""
 
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
-"""Longest time, in seconds, that a waiter trusts the notifications. After that it looks for new
-commits by itself."""
+"""Longest time, in seconds, that a waiter relies on the notifications. After that it looks for new
+commits itself, since a notification may have been lost."""
 _RETRY_SECONDS = 1.0
 
 _ANSWER_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
-"""Seconds without an answer after which the server counts as gone; the server ends a statement
-earlier."""
+"""Seconds without an answer to a statement after which the server counts as unreachable. The
+server's own limit for a statement is shorter."""
 _LONG_SECONDS = 600.0
 _SETTINGS = {
     "application_name": "swapdesk",
@@ -176,8 +176,8 @@ class _Item(Struct):
 
 
 class _Group:
-    """Pieces of work that share a transaction, because most of their time is spent waiting for the
-    commit or for the lock (line) that they need.
+    """Runs pieces of work that wait at the same time in one transaction, because most of their time
+    is spent waiting for the commit or for the lock that all of them need.
 
     If one of them raises, nothing is committed, and each is repeated in a transaction of its own.
     If the commit may have succeeded, nothing is repeated.
@@ -259,7 +259,7 @@ class _Group:
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database, used over a pool of connections and one more connection for
+    """A PostgreSQL database, used over a pool of connections and a separate connection for
     notifications, which is opened when it is first needed. :meth:`open` creates the tables."""
 
     wording = WORDING
@@ -278,7 +278,8 @@ class PostgresDatabase(Database):
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
         """Connects, and creates or migrates the tables.
 
-        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
+        ``world`` identifies the service that owns the database. Raises SchemaError, and
+        StoreUnavailable if there is no database that can be written to.
         """
         with _answered():
             # A step of a big database takes as long as it takes.
@@ -358,8 +359,8 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Excludes other processes by a lock on a connection outside the pool. A connection of the
-        pool would be missing there, because the code inside the block uses the pool, too."""
+        """Keeps out other processes by a lock on a connection outside the pool. A connection taken
+        from the pool would be missing there for the code inside the block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:
@@ -461,10 +462,9 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Runs a transaction, and repeats it if it conflicted with another one.
+    """Runs a transaction by ``attempt``, and repeats it if it conflicted with another transaction.
 
-    It is not repeated after other failures, above all of the commit, because the work may have been
-    done.
+    After any other failure it is not repeated, because it may have been committed.
     """
     left = _REPEATS
     while True:
@@ -477,8 +477,8 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Does nothing. It replaces the pool's usual reset, so that a returned connection stays as it
-    is."""
+    """Does nothing. It is given to the pool in place of its usual reset, because a returned
+    connection has no state that would have to be reset."""
 
 
 def _reached(place: Place) -> dict[str, Any]:
@@ -543,8 +543,8 @@ def _answered() -> Iterator[None]:
 
 
 def _end_where_told(error: BaseException) -> None:
-    """Raises CancelledError if this task was cancelled, because the library may have reported that
-    as a broken connection (``error``).
+    """Raises CancelledError if this task was cancelled, since the database library may report the
+    cancellation as a broken connection (``error``).
 
     Without this, a loop that continues after failures would ignore its cancellation and never end.
     """

@@ -1,4 +1,5 @@
-"""The records of the service: quotes, orders, their changes, groups, bundles, counts and sums."""
+"""The records that the store reads and writes: quotes, orders, changes of orders, groups, bundles,
+counts of calls, and sums."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """The routes that were asked for, and how their payout wallets are rotated. If the order moves
-    to another route, that route has to fit, too.
+    """The routes that a request asked for, and how their payout wallets are rotated. If the order
+    moves to another route, that route has to fit this choice, too.
 
     A filter is a list of provider codes, and None allows every provider. ``swaps`` applies to
     standard routes; the four leg filters and ``use_xmr`` apply to private routes (contract 6.15 to
@@ -36,7 +37,8 @@ class RouteChoice(Struct, frozen=True, omit_defaults=True):
     rotate_fallback: bool = False
 
     def admits(self, legs: tuple[str, ...]) -> bool:
-        """Returns True if the provider filters admit a route over these venues."""
+        """Returns True if the filters allow a route over these venues. ``legs`` are the venue codes
+        of a standard route (one) or a private one (two)."""
         if len(legs) == 1:
             return self.swaps is None or legs[0] in self.swaps
         first, last = legs[0], legs[-1]
@@ -55,8 +57,8 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
     """A route and its price.
 
     ``legs`` are venue codes in the order in which the money passes: one for a standard route, two
-    for a private one, with ``middle_amount`` of the token ``middle_token_id`` between them.
-    ``minutes`` is the estimate for all legs. ``rates`` identify the fixed rate at each venue.
+    for a private one. Between two legs ``middle_amount`` of the token ``middle_token_id`` is paid.
+    ``minutes`` is the time estimate for all legs. ``rates`` identify the fixed rate at each venue.
     ``payout_wallet`` is the index of the hot wallet that the last venue shall pay from. ``markup``,
     in percent, is part of the last leg's price.
     """
@@ -80,7 +82,7 @@ class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     route.
 
     ``receive`` is True if the request named the amount to receive instead of the amount to send.
-    ``plan`` is what an on-chain venue promised, as JSON that no code but this venue's reads.
+    ``plan`` is what an on-chain venue promised, as JSON that only the code of that venue reads.
     """
 
     quote_id: str
@@ -97,7 +99,8 @@ class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
-    """Dollars that an on-chain venue keeps of the swap; other venues state their fee as a rate."""
+    """Dollars that an on-chain venue keeps of the swap; None for other venues, which state their
+    fee as a rate, and if the value is unknown."""
 
 
 class StoredQuote(SwapTerms, frozen=True, kw_only=True):
@@ -118,10 +121,11 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
 
     ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
     ``rank`` is the progress of the displayed state and never gets smaller. ``version`` is the
-    counter for compare-and-set. ``due_at`` is when a worker looks at the order again.
+    counter for compare-and-set. ``due_at`` is when a worker looks at the order next.
 
-    If no venue opened the order, a repeated create is answered with ``failure_code``. ``detail``
-    holds JSON values that have no column of their own. ``multi_id`` is the id of the order's group.
+    ``failure_code`` is the error that answers a repeated create request if no venue opened the
+    order. ``detail`` holds JSON values that have no column of their own. ``multi_id`` is the id of
+    the order's group.
     """
 
     service_id: str
@@ -152,8 +156,9 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     12.7)."""
     deposit_account: str | None = None
     told: bool = True
-    """False until the payment of the order's create is settled; nothing else changes this field.
-    While it is False, the order is carried out but announced to nobody (contract 14.8)."""
+    """False until the call that created the order is paid for, if it has to be; nothing else
+    changes this field. While it is False, the order is carried out but announced to nobody
+    (contract 14.8)."""
 
     def text(self, name: str) -> str | None:
         value = self.detail.get(name)
@@ -197,8 +202,9 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls that are about to be counted, in the windows of ``rate_class``. ``counted`` names whose
-    windows these are: those of a partner, or those for calls by a ``partner-id``."""
+    """Calls that are about to be counted, in the rate-limit windows of ``rate_class``. ``counted``
+    names the owner of these windows: a partner, or the calls of a partner that are made by
+    ``partner-id`` alone."""
 
     @property
     def counted(self) -> str: ...
@@ -213,9 +219,9 @@ class Counting(Protocol):
 
 
 class RecentPayouts(Struct, frozen=True):
-    """The wallets that pay a partner's newest private orders created since ``since``, of at most
-    ``limit`` orders. Each wallet is a pair: the code of the venue of the last leg, and the index of
-    its hot wallet."""
+    """The wallets that paid out a partner's newest private orders, of at most ``limit`` orders
+    created since ``since``. Each wallet is a pair: the code of the venue that pays the receiver,
+    and the index of its hot wallet."""
 
     partner_id: str
     since: datetime
@@ -300,8 +306,8 @@ class StoredBundle(Struct, frozen=True):
 
     @property
     def claimed(self) -> frozenset[str]:
-        """The ids of orders that no other bundle may pay, because this bundle has paid them or
-        still may."""
+        """The ids of orders that no other bundle may pay, because this bundle has paid them or may
+        still pay them."""
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
         return frozenset(
@@ -328,4 +334,4 @@ class QuoteGone(Exception):
 
 class PayoutsChanged(Exception):
     """Raised if the recent payouts, by which a payout wallet was chosen, are out of date because
-    another order was begun."""
+    another order was begun since."""

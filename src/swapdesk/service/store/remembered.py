@@ -1,4 +1,5 @@
-"""Records that prevent doing things twice: events of webhooks, and scans of tokens."""
+"""Records that prevent doing something twice: webhook events that were delivered, and security
+scans of tokens."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 
 class Webhooks(Subject):
-    """The webhook events that were delivered, each kept until its signature is too old."""
+    """The webhook events that were delivered. A record is kept until the event's signature is too
+    old to be accepted."""
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
-        """Records an event and returns True; returns False if the event was recorded before.
+        """Records an event and returns True; returns False if the event is recorded already.
 
-        A sender may sign an event again. The record is kept until the newest of its signatures is
-        too old.
+        ``ends`` is when the event's signature becomes too old to be accepted. If the sender signs
+        the same event once more, the record is kept until the later of both times.
         """
         values = {"source": source, "event_id": event_id, "ends": micros(ends)}
 
@@ -48,9 +50,10 @@ class Scans(Subject):
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """Returns the stored verdict of a token, and whether the caller has to scan the token.
+        """Returns the stored verdict of a token (None if there is none), and whether the caller has
+        to scan the token.
 
-        That flag is True if the verdict is missing or stale and no other process is scanning the
+        The latter is True if the verdict is missing or expired and no other process is scanning the
         token. The scan is then reserved for the caller until ``until``.
         """
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
@@ -69,7 +72,7 @@ class Scans(Subject):
         return await self._database.write(claimed)
 
     async def save(self, token_id: str, verdict: bytes, expires: datetime) -> None:
-        """Stores a newer verdict and ends the claim."""
+        """Stores the verdict of a scan and ends the reservation that ``claim`` made."""
         values = {"token_id": token_id, "verdict": verdict, "expires": micros(expires)}
         await self._database.write(
             lambda db: db.run(
@@ -82,8 +85,9 @@ class Scans(Subject):
         )
 
     async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Returns id, verdict and expiry of each token with a newer stored verdict than the caller
-        has. ``ends`` holds the expiry of the verdicts that the caller has, by token id."""
+        """Returns the verdicts that are newer than the caller's, each with the token's id, the
+        verdict and its expiry. ``ends`` holds, by token id, the expiry of the verdicts that the
+        caller has. Expiries are in microseconds since 1970."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)

@@ -1,9 +1,10 @@
-"""The tables of the store, for both databases, and the migration to this version of the tables.
+"""The tables of the store, for both databases, and the migration to the present version of the
+tables.
 
 One text serves both databases; column types and clauses that differ are in ``Types``. Each
 migration step to the next version is carried out completely or not at all. A database records which
-releases of the service may still use it. After a step that only adds something, the previous
-release can still work beside this one; after a step that removes something, it cannot.
+releases of the service may still use it. If a step only adds something, the previous release can go
+on working beside this one; if a step removes something, it cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from swapdesk.service.store.database import Row, SchemaError, Transaction
 
 VERSION = 13
 SERVES_FROM = 13
-"""The oldest schema number with which a release may still use a database of this version."""
+"""Releases whose own schema number is at least this may use a database of the present version."""
 
 
 class Types(Struct, frozen=True):
@@ -27,9 +28,10 @@ class Types(Struct, frozen=True):
     """Column type of an amount in a form that sorts like the number."""
     bytes: str
     keyed: str
-    """Suffix of a table whose rows are found by their key alone."""
+    """Clause at the end of a table's definition, for a table whose rows are only looked up by their
+    key."""
     outbox: str
-    """Columns that number the outbox rows in commit order."""
+    """Columns of the outbox table that number its rows in commit order."""
 
 
 TABLES = """
@@ -295,17 +297,17 @@ CREATE INDEX webhooks_by_end ON webhooks (ends);
 # ``confirmed_hash`` and ``finished_day`` of an order are members of its ``detail``.
 
 STEPS: Mapping[int, str] = {}
-"""The statements that migrate a database to the next version, by the version before the step. They
-are the same for both databases."""
+"""The statements that migrate a database by one version, by the version before that step. They are
+the same for both databases."""
 
 
 VERSION_ROW = "SELECT number, serves_from FROM schema_version"
 
 
 def check_version(row: Row | None) -> int:
-    """Returns the schema number of a database.
+    """Returns the schema number of a database from the row that records it.
 
-    Raises SchemaError if it is unknown or this release must not use the database.
+    Raises SchemaError if there is no such row or this release must not use the database.
     """
     if row is None:
         raise SchemaError("it does not tell its schema")
@@ -318,9 +320,10 @@ def check_version(row: Row | None) -> int:
 
 
 async def migrate(db: Transaction, types: Types) -> None:
-    """Migrates a database to this version, within the transaction.
+    """Migrates a database to the present version, within the transaction.
 
-    Raises SchemaError if a newer release has excluded this one.
+    Does nothing if the database is of this or a later version. Raises SchemaError if the database
+    must not be used by this release.
     """
     number = check_version(await db.row(VERSION_ROW))
     if number >= VERSION:
@@ -348,7 +351,7 @@ async def create(db: Transaction, types: Types) -> None:
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
     """Records the identity of the service that owns the database, or compares it with the recorded
-    identity. ``world`` is that identity: a text for each of several named parts.
+    identity. ``world`` is that identity: one text for each named part.
 
     Raises SchemaError if a part differs from the recorded one, because two services that disagree
     about chains must not share orders.

@@ -91,7 +91,7 @@ class SqliteTransaction(Transaction):
             raise Taken(str(error)) from error
 
     async def alone(self, name: str) -> None:
-        """Does nothing: with a single writer, nobody else holds a line."""
+        """Does nothing: SQLite has a single writer, so no other transaction can hold the lock."""
 
     async def take_time(self) -> None:
         """Does nothing: a SQLite statement has no time limit here."""
@@ -120,7 +120,7 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
     """Runs a piece of work, which is a coroutine, to its end at once and returns its result. That
     is possible because a transaction of SQLite answers immediately. Raises RuntimeError if the work
-    awaits anything that does not."""
+    awaits anything but the transaction."""
     step = work(transaction).__await__()
     try:
         next(step)
@@ -139,9 +139,10 @@ class _Item(Struct):
 
 
 class Writer:
-    """A thread with the writing connection, which no other thread uses.
+    """A thread that owns the writing connection.
 
-    ``after_commit`` is called in the thread after a commit that called ``Transaction.tell``.
+    ``after_commit`` is called in this thread after a commit that contains a call of
+    ``Transaction.tell``.
     """
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
@@ -149,7 +150,7 @@ class Writer:
         self._after_commit = after_commit
         self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
         self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-        """The works that each event loop has submitted in its current turn."""
+        """The pieces of work that were submitted in the current turn of each event loop."""
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -179,7 +180,7 @@ class Writer:
                 self._queue.put(self._asked.pop(loop))
 
     def close(self) -> None:
-        """Finishes the queued works and ends the thread; blocks until then."""
+        """Finishes the submitted work and ends the thread; blocks until the thread has ended."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -237,8 +238,8 @@ class Writer:
         """Runs all items in one transaction and returns True.
 
         If an item raises after it has changed something, everything is rolled back and False is
-        returned; the caller then runs each item with a savepoint. Savepoints could undo that item
-        alone, but they cost a tenth of the work, so they are not used at first.
+        returned; the caller then runs each item with a savepoint. A savepoint could undo that item
+        alone, but savepoints make the work a tenth slower, so the first attempt does without them.
         """
         for item in batch:
             before = connection.total_changes
@@ -293,9 +294,9 @@ class Writer:
 
 
 class LoopWriter(Writer):
-    """A writer that commits on the event loop, one piece of work at a time. It is for simulations
-    that must repeat exactly: with a writer thread, the order of the work would depend on the
-    threads."""
+    """A writer without a thread: it commits on the event loop, one piece of work at a time. It is
+    for simulations that must repeat exactly. With a thread, the order of the work would depend on
+    the timing of threads."""
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
@@ -332,8 +333,8 @@ def _deliver(items: list[_Item]) -> None:
 
 
 class SqliteDatabase(Database):
-    """An open SQLite file of the newest schema. :meth:`open` creates or migrates the file before it
-    is used."""
+    """An open SQLite file of the newest schema. Created by :meth:`open`, which creates or migrates
+    the file first."""
 
     wording = WORDING
 
@@ -348,8 +349,8 @@ class SqliteDatabase(Database):
     def open(
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
-        """Opens the file after creating it (mode 0600) or migrating it if needed. Raises
-        SchemaError."""
+        """Opens the file, which is created (mode 0600) or migrated first if needed. ``world``
+        identifies the service that owns the file. Raises SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -362,7 +363,8 @@ class SqliteDatabase(Database):
         self._looking.close()
 
     def end(self) -> None:
-        """Closes the database like ``close``, but from a thread that may block."""
+        """Closes the database, like ``close``, and blocks until that is done. Must not be called on
+        the event loop."""
         self._end_threads()
         self._looking.close()
 
@@ -380,7 +382,8 @@ class SqliteDatabase(Database):
             raise StoreUnavailable(str(error)) from error
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Commits queued works together; ``behind`` has no effect with a single writer."""
+        """Like :meth:`Database.write`. ``behind`` has no effect, because SQLite has a single writer
+        and needs no locks."""
         return await self._writer.submit(work)
 
     async def read(self, work: Work[T]) -> T:
@@ -406,7 +409,8 @@ class SqliteDatabase(Database):
         return None
 
     def sortable(self, amount: Decimal) -> str:
-        """Returns the amount as 81 characters whose text order is the order of the numbers."""
+        """Returns the amount as text of 81 characters, so that the order of the texts is the order
+        of the numbers."""
         return format(amount, "081.40f")
 
     @contextlib.asynccontextmanager
@@ -457,8 +461,8 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """Returns a connection to an existing file. Sums on the connection are exact, and it waits up
-    to five seconds for locks.
+    """Returns a connection to an existing file. The connection adds amounts exactly, by the
+    functions of ``_add_functions``, and waits up to five seconds for locks.
 
     If ``writes`` is True, its commits are durable; otherwise the connection can only read.
     """
@@ -525,8 +529,8 @@ class _ExactSum:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """Adds ``exact_plus`` and ``exact_sum``, additions of decimal text, and ``exact_now``,
-    microseconds since 1970.
+    """Adds the functions ``exact_plus`` and ``exact_sum``, which add decimal text, and
+    ``exact_now``, the time in microseconds since 1970.
 
     SQLite's own functions for sums and times use floating point.
     """

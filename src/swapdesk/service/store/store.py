@@ -1,8 +1,8 @@
-"""Everything that the service stores, by subject, in one database.
+"""``Store``: everything that the service stores, by subject, in one database.
 
-Every write is one durable transaction with its outbox rows, and a method returns after the commit.
-States change by compare-and-set only. Any method raises StoreUnavailable if the database cannot
-answer.
+Every write is one durable transaction that includes its outbox rows, and a method returns after the
+commit. States change by compare-and-set only. Any method raises StoreUnavailable if the database
+does not answer.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ class Store:
 
     @classmethod
     async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
-        """Connects to PostgreSQL. Raises SchemaError and StoreUnavailable."""
+        """Connects to PostgreSQL. ``world`` identifies the service that owns the database. Raises
+        SchemaError and StoreUnavailable."""
         # On use: the embedded service does without the library.
         from swapdesk.service.store.postgres import PostgresDatabase
 
         return cls(await PostgresDatabase.open(place, world))
 
     async def check_schema(self) -> None:
-        """Raises SchemaError once a newer release has changed the schema so that this release is
-        excluded."""
+        """Raises SchemaError if a newer release has migrated the database to a schema that this
+        release must not use."""
         rows = await self.database.look(schema.VERSION_ROW)
         schema.check_version(next(iter(rows), None))
 

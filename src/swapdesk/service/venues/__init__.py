@@ -1,6 +1,6 @@
-"""Venues that fill orders: the interface of centralized venues, and the registry with its guards.
+"""Venues that fill orders: the interface of centralized venues, and the registry that guards every
+call of a venue.
 
-Each call of a venue passes through ``registry``, which adds a capability check, a circuit breaker,
-sharing of equal questions, and a timeout. The call ``open`` creates something at the venue, so it
-is guarded by a timeout only.
+The guards are a capability check, a circuit breaker, sharing of equal calls, and a timeout. The
+call ``open`` creates something at the venue, so it has the timeout only.
 """

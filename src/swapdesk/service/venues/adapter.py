@@ -1,8 +1,9 @@
 """The protocol of every centralized venue, whether simulated or real.
 
-Quotes have no side effects. Only ``open`` creates something at the venue. It carries a key of this
-service, and the same key always finds the same deposit. After a crash or a lost answer, ``find``
-with the key tells what was created (contract 7.8). All amounts are Decimal in token units.
+A quote has no side effects. Only ``open`` creates something at the venue. It carries a key that
+this service chose, and the same key always refers to the same deposit. After a crash or a lost
+answer, ``find`` with this key tells what was created (contract 7.8). All amounts are Decimal in
+whole tokens.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from swapdesk.wire.tokens import Token
 
 
 class VenueFailure(Exception):
-    """Raised if a venue did not do what was asked. The message is fit for a log, not for a
-    trader."""
+    """Raised if a venue did not do what was asked. The message is meant for a log and must not be
+    shown to a trader."""
 
 
 class Transient(VenueFailure):
-    """Raised if nothing happened at the venue and asking again may work."""
+    """Raised if a call had no effect at the venue and the same call may succeed later."""
 
 
 class Rejected(VenueFailure):
-    """Raised if the venue refused for good; nothing happened there."""
+    """Raised if the venue refused a call permanently; the call had no effect there."""
 
 
 class Ambiguous(VenueFailure):
-    """Raised if it is unknown whether the venue did what was asked. Only a call of ``find`` with
-    the leg's key can tell, so ``open`` is not repeated before that call has been answered."""
+    """Raised if it is unknown whether a call had its effect at the venue. ``open`` must not be
+    repeated until ``find`` with the leg's key has shown what the venue did."""
 
 
 class DepositAddressesInUse(Rejected):
@@ -45,11 +46,11 @@ class RateExpired(Rejected):
 
 
 class VenueTraits(Struct, frozen=True):
-    """What a venue can do besides floating swaps by the amount sent.
+    """What a venue supports besides floating swaps by the amount sent.
 
     ``payout_wallets`` is the number of hot wallets that it pays from, 0 if it does not distinguish
-    them. ``fee`` and ``fixed_fee`` are what it keeps of a leg on floating and on fixed terms, in
-    percent of the dollar value.
+    them. ``fee`` and ``fixed_fee`` are what the venue keeps of a leg on floating and on fixed
+    terms, in percent of the dollar value.
     """
 
     fixed: bool = False
@@ -63,8 +64,9 @@ class VenueTraits(Struct, frozen=True):
 class Terms(Struct, frozen=True):
     """The terms on which a leg is priced.
 
-    ``receive`` is True if the amount asked for is the amount received. ``markup`` is in percent of
-    the output (contract 6.10, 6.13).
+    ``fixed`` asks for a fixed rate. ``receive`` is True if the given amount is the amount to
+    receive, False if it is the amount to send. ``markup`` is in percent of the output (contract
+    6.10, 6.13).
     """
 
     fixed: bool = False
@@ -85,8 +87,9 @@ class VenueLimits(Struct, frozen=True):
 class VenueQuote(Struct, frozen=True):
     """What the venue would pay now.
 
-    ``minutes`` is its estimate from deposit to payout. On fixed terms ``rate`` identifies the fixed
-    rate at the venue, and ``valid_until`` is when that rate ends.
+    ``minutes`` is the venue's estimate of the time from deposit to payout. On fixed terms ``rate``
+    identifies the fixed rate at the venue, and ``valid_until`` is when that rate ends; on floating
+    terms both are None.
     """
 
     amount_in: Decimal
@@ -98,8 +101,8 @@ class VenueQuote(Struct, frozen=True):
 
 
 class Unavailable(Struct, frozen=True):
-    """The reason why the venue does not price this leg; ``limits`` are set if the amount is the
-    reason."""
+    """The answer of a venue that does not price a leg: ``reason`` says why, and ``limits`` are set
+    if the reason is the amount."""
 
     reason: str
     limits: VenueLimits | None = None
@@ -111,7 +114,7 @@ class LegOrder(Struct, frozen=True):
     ``amount_out`` is the amount that was quoted for the leg. On floating terms the venue may answer
     with a different amount; on fixed terms it keeps the amounts sent and received, or refuses.
     ``rate`` identifies the quoted fixed rate. ``payout_wallet`` is the index of the hot wallet from
-    which the venue shall pay; None means its first one.
+    which the venue shall pay; None means its first hot wallet.
     """
 
     key: str
@@ -130,7 +133,8 @@ class LegOrder(Struct, frozen=True):
 
 
 class DepositInstruction(Struct, frozen=True):
-    """The deposit that a venue expects for a leg. ``amount_in`` may be rounded by the venue."""
+    """The deposit that a venue expects for a leg: where to pay and how much. ``amount_in`` may
+    differ from the requested amount because the venue rounded it."""
 
     address: str
     tag: str | None
@@ -151,10 +155,11 @@ class LegReport(Struct, frozen=True):
     confirmations_needed: int | None = None
     deposit_arrived: bool = False
     declined: bool = False
-    """True if the venue will not swap the deposit that arrived. It then keeps the deposit until
+    """True if the venue will not swap the deposit that arrived. It keeps the deposit until
     ``send_on`` says where to forward it."""
     held: bool = False
-    """True if the venue has received a deposit that the leg does not need, and cannot return it."""
+    """True if the venue has received a further deposit that the leg does not need, and cannot
+    return this deposit."""
 
 
 class CentralizedVenue(Protocol):
@@ -170,26 +175,30 @@ class CentralizedVenue(Protocol):
     def poll_seconds(self) -> float: ...
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """Returns True if the venue trades the pair at all. Pure, no I/O."""
+        """Returns True if the venue trades the pair, whatever the amount. Does no I/O."""
         ...
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        """Returns the current bounds; None if the pair is not traded."""
+        """Returns the venue's current bounds for the amount sent; None if the venue does not trade
+        the pair."""
         ...
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg; ``amount`` is received if ``terms.receive``, otherwise sent. Raises
+        """Prices one leg. ``amount`` is the amount to receive if ``terms.receive`` is True,
+        otherwise the amount to send. Returns Unavailable if the venue has no price. Raises
         VenueFailure."""
         ...
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Creates the leg, or returns what the same key created before. Raises VenueFailure."""
+        """Creates the leg at the venue, or returns what the same key created before. Raises
+        VenueFailure."""
         ...
 
     async def find(self, key: str) -> DepositInstruction | None:
-        """Returns what ``open`` created under this key; None if nothing. Raises VenueFailure."""
+        """Returns the deposit that ``open`` created under this key; None if there is none. Raises
+        VenueFailure."""
         ...
 
     async def report(self, key: str) -> LegReport | None:

@@ -1,8 +1,8 @@
 """The venues of a service, found by code, and the guards around every call of a venue.
 
-The guards are a capability check, a circuit breaker, single flight and a timeout. ``open`` creates
-something, so it has a timeout alone: if the answer is missing after ten seconds, it raises
-Ambiguous.
+The guards are a capability check, a circuit breaker, sharing of equal calls and a timeout. ``open``
+creates something, so only the timeout applies: if the answer is missing after ten seconds, it
+raises Ambiguous.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ BreakerState = Literal["closed", "open", "half_open"]
 class Breaker:
     """A circuit breaker, which blocks all calls of a venue after 5 failures in a row.
 
-    It needs no rule for the rate of failures: among 30 calls of which less than 20 % succeed there
-    always are 5 failures in a row. The breaker blocks calls for 5 s, then admits a single call as a
-    probe. If the probe succeeds, all calls are admitted again; each failed probe doubles the pause,
-    up to 10 minutes. Times are seconds of ``clock.monotonic``.
+    It needs no rule for the rate of failures: whenever less than 20 % of 30 calls succeed, at least
+    5 of them fail in a row. The breaker blocks calls for 5 s, then admits a single call as a probe.
+    If the probe succeeds, all calls are admitted again; each failed probe doubles the pause, up to
+    10 minutes. Times are seconds of ``clock.monotonic``.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -71,8 +71,8 @@ class Breaker:
         return "open"
 
     def admits(self) -> bool:
-        """Returns True if a call may be made now. If the breaker is open and its pause is over, one
-        call is admitted as the probe."""
+        """Returns True if a call may be made now. After the breaker's pause, the first caller gets
+        True and its call is the probe; all others get False until the probe has ended."""
         if self._open_until is None:
             return True
         if self._probing or self._clock.monotonic() < self._open_until:
@@ -109,13 +109,13 @@ _Answer = asyncio.Future[VenueQuote | Unavailable]
 
 
 class TimedOut(Transient):
-    """Raised if the venue did not answer in time; if a quote was asked for, nothing happened
-    there."""
+    """Raised if the venue did not answer a call in time. If the call asked for a quote, it had no
+    effect at the venue."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of ``call``; cancels it after ``seconds`` of the clock and raises
-    TimeoutError."""
+    """Returns the result of ``call``. If it takes longer than ``seconds`` by ``clock``, cancels it
+    and raises TimeoutError."""
     work = asyncio.ensure_future(call)
     # Also when it fails in the moment in which its caller is cancelled.
     work.add_done_callback(_seen)
@@ -133,14 +133,14 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
 
 
 def _seen(work: asyncio.Future[Any]) -> None:
-    """Retrieves the exception of an abandoned call, so that the event loop does not report it as
-    lost."""
+    """Reads the exception of an abandoned call, so that the event loop does not log it as never
+    retrieved."""
     if not work.cancelled():
         work.exception()
 
 
 class Deadlines:
-    """Runs calls with a timeout by the clock.
+    """Runs calls with a time limit of ``seconds``, measured by ``clock``.
 
     One task watches all of them, because a timer for each would cost more than most calls.
     """
@@ -152,8 +152,8 @@ class Deadlines:
         self._watch: asyncio.Task[None] | None = None
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """Starts a call and returns a future of its result. If the call takes too long, the future
-        raises TimeoutError. Cancelling the future ends the call."""
+        """Starts a call and returns a future of its result. If the call takes longer than the time
+        limit, the future raises TimeoutError. Cancelling the future ends the call."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(call)
         work.add_done_callback(partial(_hand_on, answer))
@@ -201,7 +201,8 @@ class GuardedVenue:
         self._breaker = Breaker(clock)
         self._pricing = Deadlines(clock, QUOTE_SECONDS)
         self._flying: dict[_Question, _Answer] = {}
-        """Questions for prices that are under way; equal ones share one call."""
+        """The price questions that are waiting for the venue's answer; equal questions share one
+        call."""
         self._openings = Deadlines(clock, OPEN_SECONDS)
         self._questions = Deadlines(clock, ASK_SECONDS)
 
@@ -233,7 +234,8 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg; equal questions under way share one call. Raises Transient, Rejected."""
+        """Prices one leg. Equal questions at the same time share one call. Returns Unavailable if
+        the venue does not support the pair or the terms. Raises Transient or Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -266,7 +268,7 @@ class GuardedVenue:
             raise self._defect("quote", defect) from defect
 
     def _settled(self, answer: _Answer) -> None:
-        """Reports the outcome of a call to the circuit breaker, even if no caller waits for the
+        """Tells the circuit breaker whether a call succeeded, even if no caller waits for the
         result any more."""
         if answer.cancelled():
             return
@@ -276,9 +278,10 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Creates the leg.
+        """Creates the leg at the venue.
 
-        Raises Transient if the request was never sent, Ambiguous if the outcome is unknown.
+        Raises the venue's own VenueFailure, and Ambiguous if the venue does not answer in time or
+        fails in an unexpected way.
         """
         try:
             return await self._openings.start(self._venue.open(leg))
@@ -310,8 +313,8 @@ class GuardedVenue:
             raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
-        """Logs an exception that the interface of venues does not allow, and returns a Transient to
-        raise in its place."""
+        """Logs an exception that a venue must not raise, and returns a Transient to raise in its
+        place. ``what`` is the name of the call."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")
@@ -332,7 +335,8 @@ class Venues:
             for venue in sorted(guarded, key=lambda venue: venue.provider.short_name)
         }
         self.onchain = sorted(onchain, key=lambda venue: venue.provider.short_name)
-        """The venues that trade on chains; iteration yields the centralized ones."""
+        """The on-chain venues, ordered by code. Iterating over ``Venues`` yields the centralized
+        venues only."""
         self._dex = {venue.provider.short_name: venue for venue in self.onchain}
         codes = {**self._by_code, **self._dex}
         if len(codes) != len(guarded) + len(self.onchain):
@@ -345,7 +349,8 @@ class Venues:
         return self._by_code.get(code)
 
     def asked(self, code: str) -> GuardedVenue:
-        """Returns the venue of an order's leg. Raises Transient if it is not configured now."""
+        """Returns the venue with this code, which an order's leg names. Raises Transient if no such
+        venue is configured now."""
         venue = self.by_code(code)
         if venue is None:
             raise Transient(f"venue {code} is not configured")
@@ -363,8 +368,8 @@ class Venues:
         return None if venue is None else venue.provider
 
     def providers(self, query: ProviderQuery) -> list[SwapProvider]:
-        """Returns the public records that match every filter, ordered by code; disabled venues are
-        included."""
+        """Returns the public records of the venues that match every filter of ``query``, ordered by
+        code; disabled venues are included."""
         providers = [
             *(venue.provider for venue in self),
             *(venue.provider for venue in self.onchain),

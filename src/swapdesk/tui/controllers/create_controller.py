@@ -167,8 +167,8 @@ class BatchController(Controller):
 
     def go_on(self) -> None:
         """Creates the groups of the batch that are not created yet, and looks for the orders of
-        groups whose create request had no answer. Does nothing if that is running or there is no
-        batch in the journal."""
+        groups whose create request had no answer. Does nothing if a creation is already running or
+        if no batch is in the journal."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return

@@ -1,2 +1,2 @@
-"""The pages of the desk, one module for each: its class, then the pure functions that make its
-rows."""
+"""The pages of the desk, one module for each. A module has the class of its page and, below it, the
+pure functions that make the rows of the page."""

@@ -1,5 +1,5 @@
-"""The account page: limits and what is used of them, commissions, volume per day and the last
-weeks."""
+"""The account page: the limits of API calls and how much of them is used, commissions, the volume
+of each day and of the last weeks."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ from swapdesk.wire.account import ChartPoint, WeeklyVolume
 
 FEW_WEEKS, MANY_WEEKS = 3, 12
 MANY_FROM = 50
-"""Rows that a screen needs before it shows :data:`MANY_WEEKS` weeks in place of
+"""Rows that a screen needs before the page shows :data:`MANY_WEEKS` weeks instead of
 :data:`FEW_WEEKS`."""
 BAR_ROWS = 6
 TWO_MONTHS = 150
-"""Cells that a screen needs before it shows the bars of two months side by side."""
+"""Cells of width that the page needs before it shows the bars of two months side by side."""
 SUMS, NARROW_SUMS = 40, 30
 _NARROW = 90
 
 
 class AccountScreen(Page):
-    """The page of the own account. If it is opened again within a minute, it shows what was read
-    before and makes no call."""
+    """The page of the user's own partner account. If it is opened again within a minute, it shows
+    what was read before, without a call."""
 
     NAME = "Account"
     SPENDS = "read"
@@ -102,8 +102,9 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows the account. What was read within the last minute is shown without a call;
-        otherwise the service is asked. With ``anew`` the service is asked in any case."""
+        """Shows the account of the chosen month. Data that was read within the last minute is shown
+        without a call; otherwise the service is asked in the background. With ``anew`` the service
+        is always asked."""
         link = self.link
         if link is None:
             return
@@ -201,9 +202,9 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows of the limits: one gauge for each limited period, then a warning if the
-    calls of a period will run out early. If ``pays`` is True, a sentence between them says which
-    calls are counted for a paying account."""
+    """Returns the rows about call limits: a gauge for each period that has a limit, then a warning
+    if the calls of a period will be used up before the period ends. With ``pays`` (the account pays
+    for calls) a sentence says which calls are counted."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -220,7 +221,8 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of the commissions in USD, this month first."""
+    """Returns the rows of the commissions, in USD: this month, last month, total, paid out, not
+    paid yet, and the number of entries."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),
@@ -239,7 +241,8 @@ def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
 
 
 def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) -> list[Line]:
-    """Returns a bar for each day of a month; the newest bar has the accent colour."""
+    """Returns the rows of a bar chart of the traded volume in USD, with one bar for each day of
+    ``month``. The bar of the last day has the accent colour."""
     days = reading.days_of(month)
     count = f"{len(days)} {'day' if len(days) == 1 else 'days'}"
     name = month_name(month, now)
@@ -267,8 +270,8 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
 
 
 def _ends(days: Sequence[ChartPoint], width: int) -> Line:
-    """Returns the row below the bars, with the first day at the left end and the last day at the
-    right end."""
+    """Returns the row below the bars: the first of ``days`` at the left end, the last one at the
+    right end of ``width`` cells."""
     first, last = (
         f"{day.day} {day:%b}" for day in (datetime.fromisoformat(days[at].date) for at in (0, -1))
     )
@@ -278,8 +281,8 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions beside the bars of the month. From :data:`TWO_MONTHS` cells on, the
-    bars of the month before are included."""
+    """Returns the commissions with the bar chart of the month at their right. If ``width`` is at
+    least :data:`TWO_MONTHS`, the chart of the month before is shown too."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

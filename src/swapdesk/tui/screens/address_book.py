@@ -69,7 +69,7 @@ class AddressBookScreen(Page):
     """A page with the address book: each name with its chain, its address, how often it was paid
     and when last.
 
-    The whole address of the entry under the cursor is shown below the table.
+    Below the table is the whole address of the entry under the cursor.
     """
 
     NAME = "Address book"
@@ -134,8 +134,8 @@ class AddressBookScreen(Page):
         self._change(lambda book: book.mark_own(entry.name, not entry.own))
 
     def _change(self, change: Callable[[AddressBook], object]) -> bool:
-        """Applies ``change`` to the address book and returns True. Returns False if the book could
-        not be written; a notice then says why."""
+        """Applies ``change`` to the address book, redraws the page and returns True. If the file
+        cannot be written or the change is refused, shows why and returns False."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:
@@ -191,8 +191,8 @@ def _sentence(error: Exception) -> str:
 
 
 class BookEntryScreen(Page):
-    """The form that adds a name with its address to the book. If ``renamed`` is an entry of the
-    book, the form asks only for a new name for that entry."""
+    """The page with the form that adds a name and its address to the book. If ``renamed`` is an
+    entry of the book, the form asks only for a new name for that entry."""
 
     NAME = "Address book"
     SPENDS = "quote"
@@ -226,7 +226,7 @@ class BookEntryScreen(Page):
 
     @property
     def counting(self) -> bool:
-        """True, so that the ages in the frame are kept up to date while somebody types."""
+        """True, so that the header is redrawn every second while the user types."""
         return True
 
     @on(TextField.Changed)
@@ -304,8 +304,8 @@ class BookEntryScreen(Page):
             self._compare(check.entry)
 
     def _compare(self, entry: BookEntry) -> None:
-        """Asks the user to compare characters of the address if it was never paid, then adds the
-        entry."""
+        """Adds ``entry`` to the address book. If its address was never paid, the user first has to
+        compare the address with its source by typing characters that the screen hides."""
         paid = paid_addresses(self.desk.journal)
         seen = RecipientCheck(
             entry.address, entry.address, None, True, (), first_use=not paid.get(entry.address)
@@ -323,8 +323,8 @@ class BookEntryScreen(Page):
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:
-        """Applies ``change`` to the address book and leaves the page. If the change is refused, the
-        page stays and a notice says why."""
+        """Applies ``change`` to the address book and closes the page. If the change is refused or
+        cannot be written, the page stays open and a notice says why."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:

@@ -1,8 +1,8 @@
 """The batch page: a file of recipients becomes orders, and the orders are paid.
 
-It shows the rows, a summary above them, facts below them and where the money is. The journal
-decides which key comes next. The creation and the payment are run by the controllers, so they
-continue without this page.
+The page shows a summary of the rows, the rows, facts about the batch, and where the money is. What
+the journal has of the batch decides which keys work. Controllers create and pay the orders, so the
+work continues after the page is closed.
 """
 
 from __future__ import annotations
@@ -136,12 +136,13 @@ if TYPE_CHECKING:
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
-"""Seconds within which changes of orders are drawn together."""
+"""Seconds during which changes of orders are collected, to be drawn together."""
 SCREENFUL = 60
-"""Once this many rows are checked, they are shown while the others are still being checked."""
+"""Number of checked rows from which they are shown, while the rest of the file is still being
+checked."""
 MOST_DOUBTS = 4
-"""Largest number of doubts that are listed in the question before orders are created; of more
-doubts only the number is given."""
+"""Largest number of doubts listed in the question before orders are created. If there are more,
+only their number is added."""
 CREATING = "creating"
 FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
 FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
@@ -155,11 +156,11 @@ _DOING = {
     Until.SETTLED: "submitting",
 }
 ROOMY = 100
-"""Cells that a screen needs before the route has a column of its own."""
+"""Screen width in cells from which the route has a column of its own."""
 NAMED = 120
-"""Cells that a screen needs before a recipient's name and address have a column each."""
+"""Screen width in cells from which a recipient's name and address have a column each."""
 WIDE = 160
-"""Cells that a screen needs before addresses are shown in full."""
+"""Screen width in cells from which addresses are shown in full."""
 LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
     "ready": (DONE, "status-done", "ready"),
     "look": (TROUBLE, "status-waiting", "to look at"),
@@ -167,8 +168,8 @@ LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
     "skipped": (ENDED, "muted", "skipped"),
 }
 LONGEST_ADDRESS = 78
-"""Cells of the longest valid address of a chain, in groups. A longer text is no address and is not
-shown in full."""
+"""Width in cells of the longest valid address of any chain, written in groups. A longer text is no
+address and is not shown in full."""
 _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "created": (DONE, "status-done", "created", "created"),
     "planned": (WAITING, "status-waiting", "waits to be created", "waiting"),
@@ -177,30 +178,30 @@ _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
 """How each outcome of a row is drawn: the glyph, its colour role, the words in the row, and the
-words after a count in the summary above the table."""
+words after the count in the summary above the table."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
-"""Largest number of characters that are shown of a text that is no amount."""
+"""Largest number of characters that are shown of an amount cell whose text is not an amount."""
 EMPTY = (
     f"The columns of a file are: {', '.join(TEMPLATE)}. Outside the field, l loads a file"
     " and x writes a template."
 )
 LABEL = 9
 TWO_COLUMNS = 72
-"""Cells that the pane needs before two facts can share a row."""
+"""Width in cells of the pane below the table from which two facts can share a row."""
 MOST = 3
-"""Largest number of groups or coins that are named in a line; of more groups only the number is
-given."""
+"""Largest number of groups or coins that are named in a line. If there are more, only their number
+is added."""
 LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
-"""Screen rows that the totals need for one more token, counted from a screen of :data:`LOWEST` rows
-on."""
+"""Number of further screen rows that let the totals name one more token, counted from a screen of
+:data:`LOWEST` rows."""
 LOWEST = 24
 
 
 class BatchScreen(Page):
-    """The page of a batch: a file of recipients that is checked row by row, corrected in place,
-    created and paid."""
+    """The page of a batch, which is a file with many recipients. The rows of the file are checked
+    and corrected here, their orders are created, and the orders are paid."""
 
     NAME = "Batch"
     SPENDS = "exchange"
@@ -218,9 +219,10 @@ class BatchScreen(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.busy = ""
-        """What the planner is doing, such as ``planning``; empty if it is idle."""
+        """What the check of the file is doing, such as ``planning``; empty if it is idle."""
         self.progress: BatchProgress | None = None
-        """Progress of the batch as the journal has it; None before its rows are written there."""
+        """How far the batch has come, as read from the journal; None if its rows are not written
+        there yet."""
         self._drawn_size = Size(0, 0)
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
@@ -231,14 +233,14 @@ class BatchScreen(Page):
         self._pane = FittedLines(id="pane")
         self._cell: SheetColumn | None = None
         self.writing = False
-        """True while the text field above the table is open for typing."""
+        """True while the user types in the text field above the table."""
         self._recent = RecentFiles(session.settings.places.batch_files)
         self._files: tuple[str, ...] = ()
         self._file = -1
-        """Index in ``_files`` of the offered file that is in the field; -1 for none."""
+        """Index in ``_files`` of the file name that was put into the field; -1 if none was."""
         self._written = 0
-        """Number of the row in which the user just changed a cell. It is set back to 0 once that
-        row is checked; 0 means that no row waits for its check."""
+        """Number of the row in which the user just corrected a cell, until that row is checked; 0
+        if no corrected row waits for its check."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (
@@ -273,8 +275,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Called when the creation of a group ended; ``failure`` is the reason if it failed, else
-        empty."""
+        """Redraws the page because a group of orders was created or failed. ``failure`` is the
+        reason of the failure, which is shown as a notice; empty if the group was created."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -289,7 +291,7 @@ class BatchScreen(Page):
 
     @property
     def work(self) -> Batches:
-        """The controller that has the batch of this run and outlives the page."""
+        """The controller of the batch of this run, which continues after the page is closed."""
         return self.controls.batches
 
     @property
@@ -298,12 +300,13 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """The batch as it was last read from the journal. None as long as its rows are not written
-        there."""
+        """The batch as it was last read from the journal; None if its rows are not written there
+        yet."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
-        """Reads the progress of the batch from the journal and draws the page."""
+        """Reads from the journal how far the batch has come and draws the page. If the journal
+        cannot be read, a notice says so."""
         batch_id = self.work.batch_id
         self.progress = None
         if batch_id is not None:
@@ -320,27 +323,27 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch by id. They come from the tracker, which has their newest
-        state, or from the journal while the desk is not connected."""
+        """Returns the orders of the batch ``made`` by service id: in their newest state as the desk
+        follows them, or from the journal while the desk is not connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
-        """The next group that has to be paid; None if there is none."""
+        """The next group of orders that has to be paid; None if there is none."""
         return None if self.progress is None else self.progress.current
 
     @property
     def signing(self) -> GroupSession | None:
-        """The signing session of the next group; None if none was begun in this run."""
+        """The signing session that pays the next group; None if none was begun in this run."""
         group = self.group
         return None if group is None else self.controls.signing.running.get(group.group.act.id)
 
     @property
     def doing(self) -> str:
-        """What the signing session of the next group is doing now, in a word such as ``building``.
-        Empty if it does nothing."""
+        """What the payment of the next group is doing now, in a word such as ``building``; empty if
+        it is idle."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -350,8 +353,9 @@ class BatchScreen(Page):
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Opens a batch that an earlier run left unfinished; if there is none, asks for a file.
-        Does nothing while this run has an unfinished batch of its own."""
+        """Opens the batch that an earlier run left unfinished, or asks for a file if there is none.
+        Does nothing while the batch of this run is being checked, created or is otherwise
+        unfinished."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -369,8 +373,8 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if the batch on the page is finished: every order is created and paid for, and no
-        row failed."""
+        """True if the batch on the page is finished: no order is left to create or pay, and no row
+        failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -404,8 +408,8 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """Shows in a line under the table how many rows follow below the visible ones. The line is
-        hidden if all rows are visible."""
+        """Shows, in a line under the table, how many rows are below the visible ones and which of
+        them has a problem. The line is hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -413,7 +417,8 @@ class BatchScreen(Page):
             self._below.show(*rows_below(plan, int(keys[-1])))
 
     def facts(self, plan: BatchPlan) -> list[Fact]:
-        """Returns the facts of the pane below the table."""
+        """Returns the facts for the pane below the table, for example totals, groups and
+        signatures."""
         budget, made = self.link.api.budget if self.link is not None else None, self.made
         progress, means = self.progress, self.work.means
         built = gas = paid = stopped = ""
@@ -469,14 +474,13 @@ class BatchScreen(Page):
 
     @on(LineTable.Highlighted)
     def show_row(self) -> None:
-        """Draws the pane again for the row under the cursor."""
+        """Redraws the pane below the table because the cursor moved to a different row."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
         self.refresh_keys()
 
     def done(self) -> str:
-        """Returns the progress of the batch in words, as it is shown at the right end of the pane's
-        label."""
+        """Returns how far the batch has come, in words for the right end of the pane's label."""
         if self.work.creating:
             return CREATING
         progress = self.progress
@@ -508,7 +512,8 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Returns who acts next, as long as the orders are not all created."""
+        """Returns who acts next and what to do, for the money line, before all orders are
+        created."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -520,8 +525,8 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """Returns a text that identifies what the money key would act on now. If the text changes,
-        the key would do something else than before."""
+        """Returns a text that identifies what the keys that move money would act on now. It changes
+        whenever one of these keys would do something else."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -628,8 +633,8 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Closes the text field above the table, unless the user is typing in it. A field in which
-        a file was just chosen closes only when the first rows are there, so that the layout changes
+        """Hides the text field above the table, unless the user is typing in it. After a file was
+        chosen, the field is hidden only when the first rows are there, so that the layout changes
         once."""
         if not self.writing:
             self.remove_class("-writing")
@@ -691,13 +696,13 @@ class BatchScreen(Page):
         self.run_worker(work, group="batch", exclusive=True, exit_on_error=False)
 
     def judge(self, sheet: Sheet) -> None:
-        """Checks these rows and plans their orders, in a worker."""
+        """Checks the rows of ``sheet`` and plans their orders, in the background."""
         planner = self.work.planner or self.planner()
         self.work.planner = planner
         self._begin(self._judge(planner, sheet))
 
     def planner(self) -> BatchPlanner:
-        """Returns a new planner that knows no limits yet."""
+        """Returns a new planner of orders, which has no limits of the service yet."""
         desk = self.desk
         return BatchPlanner(
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
@@ -725,8 +730,9 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that the planner calls with the rows checked so far. It shows these
-        rows twice at most: at the first problem, and once :data:`SCREENFUL` rows are checked."""
+        """Returns a function that receives the rows of ``sheet`` checked so far. That function
+        shows the rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are
+        checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -741,16 +747,16 @@ class BatchScreen(Page):
         return rows_so_far
 
     def _not_planned(self, failure: str, written: str) -> None:
-        """Shows why ``written``, the path that was typed, gave no plan, and asks for a file
-        again."""
+        """Shows ``failure``, the reason why the file at the typed path ``written`` cannot be used,
+        and asks for a file again."""
         self._put_away()
         self.busy = ""
         self.do_load_file(written)
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """Shows a plan. ``part`` is True while more rows of the same file are still being
-        checked."""
+        """Shows ``plan``, the checked rows with their planned orders. ``part`` is True if more rows
+        of the same file are still being checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -769,9 +775,9 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """After the user corrected a row, goes to the next row with a problem and opens its cell
-        for typing. Stays on the row if it is still wrong. The cell stays closed if the problem is
-        that the wallet has too little, since typing does not solve that."""
+        """After the user corrected a row, moves to the next row with a problem and opens its cell
+        for typing. Does nothing if the corrected row is still wrong. The cell stays closed if the
+        wallet has too little for that row, because typing does not change that."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -808,9 +814,9 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """Stores what the wallets have (``means``) and draws the page. The plan is checked against
-        it, unless its rows are already in the journal; from then on the payment itself asks the
-        wallet."""
+        """Stores ``means``, the amounts that the wallets have, and draws the page. The plan is
+        compared with these amounts only until its rows are in the journal; after that the payment
+        asks the wallet itself."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -850,7 +856,7 @@ class BatchScreen(Page):
             return
 
         def agreed() -> None:
-            """Creates the orders if the same plan is still on the page."""
+            """Creates the orders, provided that the same plan is still on the page."""
             if self.plan is plan and self.work.batch_id is None:
                 self._create(plan, agreed=True)
 
@@ -918,8 +924,9 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Continues the payment of the next group up to the stage ``until``. If that stage is the
-        signature, opens the page that signs."""
+        """Continues the payment of the next group up to the stage named ``until`` (a member of
+        ``Until``). For ``SIGNED`` also opens the page where the user signs. A notice says why if
+        the payment cannot continue."""
         group = self.group
         if group is None:
             return
@@ -962,8 +969,8 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """Returns the states of the verbs that work on the rows of a file. Without a file they are
-        hidden."""
+        """Returns the states of the commands that work on the rows of a file. Without a file all of
+        them are hidden."""
         plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
@@ -988,7 +995,7 @@ class BatchScreen(Page):
 
     @property
     def cut_off(self) -> str:
-        """Why the service cannot be asked now: ``not connected`` or ``read only``. Empty if it can
+        """Why the service cannot be asked now: ``not connected`` or ``read only``; empty if it can
         be asked."""
         if self.link is None:
             return "not connected"
@@ -1015,7 +1022,8 @@ class BatchScreen(Page):
         return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
-        """Returns the state of ``verb``, one of the three verbs that pay a group."""
+        """Returns the state of ``verb``, one of the three commands that build, sign and submit the
+        payment of a group."""
         progress, group = self.progress, self.group
         if self.work.creating or progress is None or progress.creating or group is None:
             return HIDDEN
@@ -1051,12 +1059,12 @@ def _doubted(plan: BatchPlan) -> Question:
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Returns the columns of the table on a screen of ``width`` cells. What is sold and what
-    arrives is always included.
+    """Returns the columns of the table for a screen of ``width`` cells. What is sold and what
+    arrives always have a column.
 
-    The route has a column from :data:`ROOMY` cells on. A recipient has two columns, name and
-    address, from :data:`NAMED` cells on. Addresses are whole from :data:`WIDE` cells on; refund
-    addresses then have a column if the file has any. The state, which names what is wrong, takes
+    The route has a column from :data:`ROOMY` cells on. From :data:`NAMED` cells on, the recipient
+    has two columns, name and address. From :data:`WIDE` cells on, addresses are shown in full, and
+    refund addresses have a column if the file has any. The state, which names what is wrong, takes
     the remaining width.
     """
     rows = plan.rows if plan is not None else ()
@@ -1088,8 +1096,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """Returns the symbol of the token sold if all rows sell the same one and the symbol is short,
-    else an empty text."""
+    """Returns the symbol of the token sold if it is the same for all rows and short enough for the
+    column name; otherwise an empty text."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1107,8 +1115,9 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """Returns the rows of the table. ``batch`` has the outcome of each row once the orders are
-    created; ``orders`` has the states of the followed orders by id."""
+    """Returns the rows of the table. ``batch`` has the outcome of each row; None before the rows
+    are written to the journal. ``orders`` has the states of the created orders by service id.
+    ``width`` is the width of the screen in cells."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1139,8 +1148,8 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns two texts about the rows of the file below row ``last``: how many there are, and in
-    which of them the first problem is. The first text is empty if there are no rows below, the
+    """Returns two texts about the rows of the file after row number ``last``: how many there are,
+    and which of them has the first problem. The first text is empty if there are no such rows, the
     second if none of them has a problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
@@ -1155,9 +1164,9 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns everything that was found about a row, as sentences. If the row has no problem, or
-    became an order, what it sells and buys follows. ``end`` is the outcome of the row, None before
-    its order is created."""
+    """Returns everything that was found out about the row ``planned``, as sentences. If it has no
+    problem, what it sells and buys is added. ``end`` is the outcome of the row; None before the
+    rows are written to the journal."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1168,8 +1177,8 @@ def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
 
 
 def _sides(order: PlannedOrder) -> str:
-    """Returns what an order sells and buys: ``Sells 250 USDC on Ethereum; ≈ 107.9 XRP on XRP Ledger
-    arrive at @rita rJMd 7zSS …``."""
+    """Returns a sentence about what an order sells and buys: ``Sells 250 USDC on Ethereum; ≈ 107.9
+    XRP on XRP Ledger arrive at @rita rJMd 7zSS …``."""
     sold, bought = order.token_in, order.token_out
     memo = f", memo {order.memo}" if order.memo is not None else ""
     return (
@@ -1222,8 +1231,8 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """Returns what arrives for a row, as ``≈ 107.9 XRP``. If the row has no order, returns the
-    token to buy as it is written in the file."""
+    """Returns what arrives for a row, as ``≈ 107.9 XRP``. For a row without a planned order,
+    returns the token to buy as the file has it."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1231,8 +1240,9 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount of a row that has no order. If the text is not an amount, it is shown as
-    it is written in the file. ``bare`` leaves out the symbol."""
+    """Returns the amount to sell of a row that has no planned order, with the symbol of the token
+    unless ``bare`` is True. A text that is not an amount is returned as the file has it, marked as
+    wrong."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1243,7 +1253,8 @@ def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
 
 
 def _recipient(row: BatchRow) -> str:
-    """Returns the recipient's address; empty if the row has a name whose address is not known."""
+    """Returns the address of a row's recipient; empty if the file has a name whose address is not
+    known."""
     address = row.order.recipient if row.order is not None else row.cell("to")
     return "" if address.startswith("@") else address
 
@@ -1259,14 +1270,14 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def tokens_named(height: int) -> int:
-    """Returns how many tokens the totals name on a screen with this many rows."""
+    """Returns how many tokens the totals name on a screen of ``height`` rows."""
     return LEAST_TOKENS + max(0, height - LOWEST) // ROWS_A_TOKEN
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns a summary of the rows, as ``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at
-    ✗ 3 problems``. If ``made`` is given, their outcomes are counted instead. The tokens are left
-    out if they do not fit."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to
+    look at ✗ 3 problems``. If ``made`` is given, the outcomes of its rows are counted instead of
+    the checks. The tokens are left out if the summary is wider than ``width`` cells."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1307,16 +1318,15 @@ def plan_facts(
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
-    """Returns totals, arrivals, orders, groups, calls, signatures and gas of a plan, as labelled
-    facts.
+    """Returns the facts about a plan: totals, arrivals, orders, groups, calls, signatures and gas.
 
-    ``exchanges`` and ``reads`` are what the service still allows, None if unknown. ``built`` and
-    ``gas`` describe a built bundle and its cost, ``paid`` says how it was paid, ``stopped`` why the
-    work stopped.
+    ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the calls that the service
+    still allows, None if unknown. ``built`` and ``gas`` describe a built bundle and its cost,
+    ``paid`` says how the group was paid, ``stopped`` why the work stopped.
 
-    ``heads`` says how amounts are read if the file does not. ``row`` is a label and a text for the
-    row under the cursor. At most ``tokens`` tokens are named. ``asks`` is True if the wallet has to
-    have the totals, so that an unknown balance is mentioned.
+    ``heads`` says how the amounts are read if the file does not say so. ``row`` is a label and a
+    text for the row under the cursor. At most ``tokens`` tokens are named. With ``asks`` the wallet
+    still has to pay the totals, so an unknown balance is mentioned.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
@@ -1337,8 +1347,8 @@ def plan_facts(
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
-    """Returns the lines of the facts. Two facts share a line if each fits into half of it; a longer
-    fact wraps beside its label."""
+    """Returns the rows of ``facts``, ``width`` cells wide. Two facts share a row if each fits into
+    half of it. A longer fact is wrapped."""
     half = width // 2
     rest = list(facts)
     rows: list[Line] = []
@@ -1359,8 +1369,9 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """Returns the totals. Those for which the wallet has too little come first, so that they are
-    never left out."""
+    """Returns the totals to pay, each with what the wallet has. Totals for which the wallet has too
+    little come first, so that they are among the ``tokens`` totals that are named. With ``asks``,
+    unknown balances are mentioned."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1373,8 +1384,8 @@ def _more_tokens(count: int) -> str:
 
 
 def _arrivals(plan: BatchPlan, tokens: int) -> str:
-    """Returns what arrives of each token, as ``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP
-    Ledger``."""
+    """Returns what arrives of each token in total, as ``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP
+    Ledger``, for at most ``tokens`` tokens."""
     text = ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals[:tokens]
@@ -1383,8 +1394,9 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """Returns a total beside what the wallet has: ``18,011.25 of 18,420.75 USDC on Ethereum in
-    wallet trading``."""
+    """Returns the total to pay in one token, and what the wallet has of that token: ``18,011.25 of
+    18,420.75 USDC on Ethereum in wallet trading``. If the wallet that pays is unknown, ``means`` is
+    None, and with ``asks`` the text says that its balance is unknown."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
@@ -1415,23 +1427,23 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns the number of groups and the rows of each, as ``2: 50 on Ethereum, 12 on Base``. A
-    group sells on one chain and has at most 50 rows."""
+    """Returns the number of groups and the rows of each, as ``2: 50 on Ethereum, 12 on Base``. All
+    rows of a group sell on the same chain; a group has at most 50 rows."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 
 
 def _named(names: Iterable[str]) -> str:
-    """Returns the first :data:`MOST` names and how many more there are; a dash if there are
-    none."""
+    """Returns the first :data:`MOST` of ``names`` and how many more there are. Without names,
+    returns a dash."""
     first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
 
 
 def _signatures(plan: BatchPlan) -> str:
-    """Returns how often the user signs and what, as ``3 times: 1 bundle of 20 transfers, 2
-    transactions of 12 transfers``."""
+    """Returns how many times the user has to sign and for what, as ``3 times: 1 bundle of 20
+    transfers, 2 transactions of 12 transfers``."""
     kinds = _named(map(_how, plan.groups))
     total = sum(group.signatures for group in plan.groups)
     return f"{total} times: {kinds}" if len(plan.groups) > 1 else kinds
@@ -1453,8 +1465,8 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """Returns which coins the wallets have to pay gas. A built bundle has a figure of its own, so
-    this is shown only before the build."""
+    """Returns how much the wallets have to pay gas from, as text; empty if that is unknown. It is
+    shown only before a bundle is built, because a built bundle states its own cost."""
     funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""

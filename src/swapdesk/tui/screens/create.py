@@ -1,7 +1,9 @@
-"""The create page: who is paid, and exactly what the create key confirms.
+"""The create page: the user says who is paid, and the page shows exactly what the create key
+confirms.
 
-The form has the fields; ``CreateState`` has what is known of the route and of the account that
-pays. The form is shown at once, while the first question to the wallet starts the wallet.
+The form has the fields; ``CreateState`` has what is known about the route and about the account
+that pays. The form is shown at once, while the first question to the wallet starts the wallet in
+the background.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ if TYPE_CHECKING:
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
-"""Next steps, as failures word them, that the key for a new quote carries out on this page."""
+"""The next steps of a failure that the key for a new quote carries out on this page, in the words
+of the failure messages."""
 FUNDS = "in your wallet."
 CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
@@ -87,8 +90,8 @@ NOT_WHOLE = "enlarge the window"
 
 
 class CreateScreen(Page):
-    """The page that asks who is paid and shows exactly what would be confirmed. Only the key ``c``
-    creates the order or starts the signing."""
+    """The page where the user says who is paid and sees exactly what will be confirmed. Only the
+    key ``c`` creates the order or starts the signing of a swap on chains."""
 
     NAME = "Create"
     SPENDS = "exchange"
@@ -98,8 +101,9 @@ class CreateScreen(Page):
     def __init__(
         self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
-        """Makes the page. ``typed`` has the first values of the fields. The page writes every
-        change back into it, so that a form opened later begins with the same values."""
+        """Makes the page for the route ``row`` of the answer ``result``. ``typed`` has the first
+        values of the fields. The page writes every change back into ``typed``, so that a form
+        opened later begins with these values."""
         super().__init__(session, context=_what(result))
         self.state = CreateState(result, row)
         self._seen_whole = False
@@ -133,9 +137,9 @@ class CreateScreen(Page):
         return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """Returns what the user has to agree to before the create: what follows from the quote, and
-        the doubts about addresses and memos. The first part is kept per quote, because the search
-        for imitated tokens reads the whole token list."""
+        """Returns what the user has to agree to before the order is created: warnings that follow
+        from the quote, and doubts about addresses and memos. The warnings are computed once for
+        each quote, because the search for imitated tokens reads the whole list of tokens."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
@@ -146,7 +150,8 @@ class CreateScreen(Page):
         return consent
 
     def _typing(self) -> bool:
-        """Returns True while a field has the focus, False while the panel has it."""
+        """Returns True while a field of the form has the focus, and False while the panel beside
+        the form has it."""
         return self.focused is not self._panel
 
     # drawing
@@ -172,9 +177,9 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: why the create key does not work, or what it does.
-        ``checked`` is the result of checking the fields. ``lack`` says that the wallet cannot pay,
-        None if it can."""
+        """Returns the last line of the panel: why the create key does not work, what it does, or
+        what became of the order once it is sent. ``checked`` is the result of checking the fields.
+        ``lack`` says why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -203,17 +208,17 @@ class CreateScreen(Page):
 
     @property
     def _asks(self) -> bool:
-        """True while the answer to a new quote is awaited."""
+        """True while the page waits for the answer to its request for a new quote."""
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk will ask again by itself, after the service refused a request for a
-        new quote. Empty if it will not."""
+        """Returns when the desk will repeat a request for a quote that the service refused because
+        its limit was used up, in words. Empty if the desk will not repeat one."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """Returns the key that asks for a new quote now. While a field has the focus this is a
-        control key, because the field would take a letter as text."""
+        """Returns the key that asks for a new quote now, as it is drawn. While a field has the
+        focus it is a control key, because the field would take a letter as text."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
@@ -239,7 +244,8 @@ class CreateScreen(Page):
         self.set_money(where, next_, urgent=urgent)
 
     def _hide(self, positions: frozenset[int]) -> None:
-        """Draws dots in place of the characters at ``positions`` of the recipient's address."""
+        """Draws dots in place of the characters at ``positions`` (from 0) of the recipient's
+        address, in the form and in the panel. An empty set shows the whole address."""
         self.state.hidden = positions
         self._form.hide(positions)
         self.show()
@@ -281,7 +287,7 @@ class CreateScreen(Page):
         }
 
     def _locked(self) -> str:
-        """Returns why the create key does not work; empty if it does."""
+        """Returns why the create key does not work, in a few words; empty if it works."""
         state = self.state
         if lack := state.lack():
             return lack
@@ -320,9 +326,9 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Called when a field changed. If the fields no longer match the locked intent, the intent
-        is unlocked. A field that the form filled in itself after the lock still matches, so it
-        changes nothing."""
+        """Is called when a field of the form changed. If the fields no longer match the locked
+        intent (what would be confirmed), the intent is unlocked. An edit that does not change the
+        payment, such as a memo that the form fills in itself, leaves it locked."""
         if self.state.busy:
             return
         if not self._stands():
@@ -340,8 +346,9 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Locks the intent with the present values of the fields. The create key then confirms
-        these values."""
+        """Makes the intent, which the create key confirms, from the present values of the fields
+        and locks it, and moves the focus to the panel. A notice says why if the values cannot be
+        locked."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
@@ -373,8 +380,8 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """Returns the terms of a swap on chains. None if the route is an exchange of the service,
-        or if the account that pays is not known yet."""
+        """Returns the terms of a swap on chains, such as the account that pays and the slippage.
+        None if the route is an exchange of the service, or if the account is not known yet."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -391,8 +398,9 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """Checks the fields again and unlocks the intent if they no longer match it. This happens,
-        for example, if a name of the address book now means another address."""
+        """Checks the fields again and unlocks the intent (what would be confirmed) if the fields no
+        longer match it, for example because a name of the address book now means a different
+        address."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -403,7 +411,8 @@ class CreateScreen(Page):
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
-        """Returns True if an intent is locked and the fields still match it."""
+        """Returns True if an intent (what would be confirmed) is locked and the fields still mean
+        the same payment."""
         intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
@@ -416,8 +425,8 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """Asks the user every question that this intent needs, one after the other. After the last
-        answer the intent is sent."""
+        """Creates the order or begins the signing, after the user has answered every question that
+        the payment needs, such as comparing a new address."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
@@ -439,9 +448,10 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the first of the questions in ``asked``. Once it is answered, asks the remaining
-        ones in the same way, and after the last one sends ``intent``. Stops if the intent was
-        unlocked or the quote expired meanwhile."""
+        """Asks the questions in ``asked`` one after the other, then creates the order of
+        ``intent``. Each question comes with the positions of the recipient's address that are
+        hidden while it is asked. Stops if the intent is unlocked or the quote expires in
+        between."""
         if not asked:
             self._send(intent)
             return
@@ -459,7 +469,8 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Hands the intent once to the controller that creates the order or begins the signing."""
+        """Passes the intent, once, to the controller that creates the order or signs the swap. If
+        the controller is busy with a different order, a notice says that nothing was sent."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -477,7 +488,8 @@ class CreateScreen(Page):
             self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
 
     def waiting(self) -> None:
-        """Called when the create got no answer. The desk then looks for the order."""
+        """Shows that the service did not answer the create request, so that the desk now looks for
+        the order."""
         state = self.state
         if state.step == "sent":
             state.step = "looking"
@@ -486,7 +498,7 @@ class CreateScreen(Page):
             self.show()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """Shows the outcome of a create that made no order."""
+        """Shows the outcome of a create request that led to no known order."""
         self.refresh_frame()
         self.state.ended(outcome)
         self.step_changed(self.state.step)
@@ -514,8 +526,8 @@ class CreateScreen(Page):
     # a new quote
 
     def do_new_quote(self) -> None:
-        """Asks for a new quote of the same route. The fields are kept, and what changed is
-        shown."""
+        """Asks the service for a new quote of the same route. The fields keep their values, and the
+        page shows what changed."""
         self._ask()
 
     def _ask(self, *, by_itself: bool = False) -> None:
@@ -566,8 +578,8 @@ class CreateScreen(Page):
     # the wallet
 
     def _find_account(self) -> None:
-        """Asks the wallet, for a swap on chains, which account pays. For other routes it asks for
-        the accounts that can receive and for the balance."""
+        """Asks the wallet, in the background, which account pays a swap on chains. For every other
+        route, asks for the accounts that can receive and for the balance of the token sold."""
         if self.link is not None:
             on_chain = self.state.row.on_chain
             if on_chain:
@@ -603,8 +615,8 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Reads the user's own accounts and shows them in the form as possible recipients. Returns
-        the balance of the token sold; None if it is unknown."""
+        """Reads the user's own accounts from the wallet and offers them in the form as recipients.
+        Returns the wallet's balance of the token sold; None if it is unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result
@@ -615,8 +627,8 @@ class CreateScreen(Page):
         return None if isinstance(balance, str) else balance.amount
 
     async def _swap_account(self) -> SwapAccount:
-        """Looks for the account that pays, and shows it as soon as a part of it is known. Returns
-        it together with the plan of the swap."""
+        """Returns the account that pays the swap on chains, with the plan of its steps. What is
+        known of the account is shown while the search goes on."""
         from swapdesk.flows.dex.swap_account import find_account, with_plan
 
         result, quote_id = self.state.result, self.state.row.quote_id
@@ -630,17 +642,16 @@ class CreateScreen(Page):
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
-        """Shows ``accounts`` in the form: the user's own accounts that can be named as recipient or
-        refund address."""
+        """Offers ``accounts``, the user's own, in the form as recipients and refund addresses."""
         self._form.own(accounts)
         self.show()
 
     def _account_read(self, account: SwapAccount) -> None:
-        """Stores what is known of the account that pays.
+        """Stores and shows what is known of the account that pays a swap on chains.
 
-        If the own account pays and receives, so that nothing has to be typed, the intent is locked
-        once the plan is known. The key that starts the signing still works only after the screen
-        was unchanged for a moment.
+        If the user's own account both pays and receives, nothing has to be typed, and the page
+        locks what would be confirmed once the steps of the swap are known. The key that starts the
+        signing still works only after the screen has not changed for a moment.
         """
         state = self.state
         state.account, state.problem = account, ""
@@ -653,7 +664,7 @@ class CreateScreen(Page):
             self._lock()
 
     def _no_account(self, error: Exception) -> None:
-        """Stores the reason why no account can pay."""
+        """Stores and shows the reason why no account of the wallet can pay."""
         from swapdesk.flows.wallet.wallet_words import failure_of_wallet
         from swapdesk.wallet.protocol import WalletError
 
@@ -679,8 +690,8 @@ def _next_input(checked: Checked) -> str:
 
 
 def _what(result: QuoteResult) -> str:
-    """Returns the swap in a few words, as ``0.5 BTC → ETH``. The amount is written beside the token
-    for which the user gave it."""
+    """Returns the swap in a few words for the header, as ``0.5 BTC → ETH``. The amount is written
+    beside the token for which the user gave it."""
     sold, bought = result.token_in.symbol, result.token_out.symbol
     amount = copied_amount(result.amount)
     if result.private_send:

@@ -1,7 +1,8 @@
-"""The two parts of the create page: the form, whose fields are checked offline while somebody
-types, and the panel with exactly what would be confirmed.
+"""The two parts of the create page: the form, whose fields are checked offline while the user
+types, and the panel that shows exactly what would be confirmed.
 
-Below an address field are the names of the address book and the own accounts that fit its chain.
+Below the fields are the names of the address book and the user's own accounts that fit the chain of
+the address field.
 """
 
 from __future__ import annotations
@@ -80,22 +81,23 @@ MOST = 6
 BookRow = tuple[LineLike, LineLike]
 """The left part and the right part of one row of the list of names."""
 Named = tuple[str, str, str]
-"""A name, its address, and a note beside them."""
+"""A name, its address, and a note to be shown beside them."""
 BookPart = tuple[str, int, list[BookRow]]
 """One list of names: its heading, how many names it has in total, and the rows of the names that
 are shown."""
 LABEL = 11
 BAR = 12
 SIDES = ("You send", "You get", "They get")
-"""The labels of the facts that have an amount sent or received."""
+"""The labels of the facts that show an amount sent or received."""
 HAVE = "You have"
 LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """What the panel shows. ``facts`` are its rows; a fact that a new quote changed has its former
-    value in ``was``. ``locked`` is the time at which the intent was locked, empty if none is
-    locked. ``validity`` shows how long the quote is valid, and ``verdict`` is the last line."""
+    """What the panel of the create page shows. ``facts`` are its rows. ``locked`` is the time at
+    which the user locked the values for review, as text; empty if they are not locked. ``validity``
+    shows how long the quote is still valid. ``verdict`` is the last line, which says whether the
+    create key works."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -104,8 +106,8 @@ class IntentFacts(Struct, frozen=True):
 
 
 CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
-"""How far a create is. In the steps ``sent``, ``looking`` and ``unknown`` the user can neither edit
-nor send the intent again."""
+"""How far the order of the form has come. In the steps ``sent``, ``looking`` and ``unknown`` the
+user can neither change the fields nor send them again."""
 
 
 BUSY = ("sent", "looking", "unknown")
@@ -115,11 +117,11 @@ ASKING = "the wallet is asked for its account"
 class CreateState(Struct):
     """The state of one chosen route until it becomes an order.
 
-    ``intent`` is what the create key acts on, ``sent_intent`` the id of the intent that was sent.
-    ``failed`` is why nothing was created; ``said`` replaces the last line of the panel. ``was`` is
-    the figure of the former quote, if it differs. ``hidden`` are positions of the recipient that
-    are drawn as dots. ``account`` is what pays a swap on chains, None until the wallet named it;
-    ``problem`` is why no account can pay.
+    ``intent`` is what the create key confirms, None unless it is locked; ``sent_intent`` is the id
+    of the intent that was sent. ``failed`` is why nothing was created, and ``said`` replaces the
+    last line of the panel. ``was`` is the amount of the former quote if a new one differs.
+    ``hidden`` are positions in the recipient's address that are drawn as dots. ``account`` pays a
+    swap on chains; None until the wallet named it. ``problem`` is why no account can pay.
     """
 
     result: QuoteResult
@@ -137,12 +139,12 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """True once the intent was sent, so that nothing can be edited."""
+        """True from the moment the order is sent, from which on the fields cannot be changed."""
         return self.step in BUSY
 
     @property
     def balance(self) -> Decimal | None:
-        """The balance of the token sold; None if unknown."""
+        """The wallet's balance of the token sold; None if it is unknown."""
         return self.own_balance if self.account is None else self.account.balance
 
     def unlock(self) -> None:
@@ -151,7 +153,8 @@ class CreateState(Struct):
             self.step = "open"
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """Stores the outcome of a create that made no order."""
+        """Stores the outcome of a create request that led to no known order, with the sentence that
+        the panel shows about it."""
         self.failed = outcome.failure
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
@@ -166,8 +169,8 @@ class CreateState(Struct):
         self.said = CheckLine("refuse", cause, second)
 
     def requoted(self, result: QuoteResult) -> bool:
-        """Replaces the route by the same route of a new answer. Returns False if the answer does
-        not have it."""
+        """Replaces the route by the same route in the new answer ``result`` and returns True.
+        Returns False, and stores that the route is gone, if the answer does not have it."""
         before, row = self.row, follow_route(result, self.row)
         if row is None:
             self.step = "failed"
@@ -179,8 +182,8 @@ class CreateState(Struct):
         return True
 
     def lack(self) -> str:
-        """Returns in a few words why the wallet cannot pay for a swap on chains now. Empty if it
-        can, and for every other route."""
+        """Returns in a few words why the wallet cannot pay for a swap on chains now. It is empty if
+        the wallet can, and for routes that are not a swap on chains."""
         if not self.row.on_chain:
             return ""
         if self.problem or self.account is None:
@@ -189,7 +192,7 @@ class CreateState(Struct):
         return self.account.lack(result.amount_in(self.row), result.token_in.symbol) or ""
 
     def lack_check(self) -> CheckLine | None:
-        """Returns :meth:`lack` as the last line of the panel; None if the wallet can pay."""
+        """Returns the text of :meth:`lack` as the last line of the panel; None if it is empty."""
         lack = self.lack()
         if not lack:
             return None
@@ -198,10 +201,10 @@ class CreateState(Struct):
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """The panel that shows exactly what would be confirmed. It is beside the form (class ``side``,
-    36 cells) or fills the body. If the rows do not fit, rate, duration, fees and balance are left
-    out, but never amounts, markup, addresses, memos or cost. If the rest does not fit either, the
-    last row says how many rows are missing."""
+    """The panel that shows exactly what would be confirmed, beside the form or over the whole body.
+    If its rows do not fit, rate, duration, fees and balance are left out, but never amounts,
+    markup, addresses, memos or cost. If the remaining rows do not fit either, the last row says how
+    many rows are missing."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -212,12 +215,13 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """
 
     class Laid(Message):
-        """Posted when the size of the panel changed. The page then has to check again whether all
-        rows fit."""
+        """The message that the size of the panel changed, so that the page has to check again
+        whether all rows fit."""
 
     @property
     def whole(self) -> bool:
-        """True if everything that is confirmed is visible at the present size."""
+        """True if everything that would be confirmed is visible at the present size of the
+        panel."""
         width, height = self.size
         return 0 < len(fitting_lines(self.state, width, height)) <= height
 
@@ -232,8 +236,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the rows of all lists in ``parts``. Above the names of a list is its heading, with
-    the number of its names at the right end."""
+    """Returns the rows of the lists of names, one list after the other. Each list has a heading
+    with its total number of names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -244,8 +248,9 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns how many names fit ``typed``, and the rows of the first :data:`MOST` of them. A name
-    fits if it begins with what follows the ``@``; without an ``@`` all names fit."""
+    """Returns how many of ``names`` fit the text ``typed``, and the rows of the first :data:`MOST`
+    of them. A name fits if it begins with what follows the ``@``. If ``typed`` does not begin with
+    an ``@``, all names fit."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -261,8 +266,8 @@ def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
 
 
 def entry_words(entry: BookEntry, times: int) -> str:
-    """Returns the note beside a name of the address book. ``times`` is how often its address was
-    paid."""
+    """Returns the note beside a name of the address book, such as ``paid 3 times``. ``times`` is
+    how many times its address was paid."""
     if entry.own:
         return "own wallet"
     if times:
@@ -271,19 +276,20 @@ def entry_words(entry: BookEntry, times: int) -> str:
 
 
 class CreateForm(Vertical):
-    """The fields of a create. It posts :class:`Edited` after every change and :class:`Completed`
-    when the last field is confirmed."""
+    """The form of the create page. It posts :class:`Edited` after every change, and
+    :class:`Completed` when ``enter`` was pressed in the last field and no field has a problem."""
 
     class Edited(Message):
-        """Posted when a value changed."""
+        """The message that the value of a field changed."""
 
     class Completed(Message):
-        """Posted when ``enter`` was pressed in the last field and no field has a problem."""
+        """The message that ``enter`` was pressed in the last field and no field has a problem."""
 
     def __init__(
         self, desk: Desk, result: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
-        """Makes the form. ``typed`` has the first values of its fields."""
+        """Makes the form for the route ``row`` of the answer ``result``. ``typed`` has the first
+        values of the fields."""
         super().__init__(**place)
         self._book_of_names = desk.book
         self._checks = checks = CreateChecks(desk, result, row)
@@ -294,15 +300,15 @@ class CreateForm(Vertical):
             "recipient": _address_field("Recipient", gets, typed.recipient, id="recipient"),
             "memo": _memo_field(bought, "", brought, on_chain=row.on_chain, id="memo"),
         }
-        """The fields by their names in ``TypedBefore``."""
+        """The fields, by their names in ``TypedBefore``."""
         self._tokens = {"recipient": bought, "refund": sold}
-        """The token that the address in each field has to be able to receive."""
+        """The token that the address in each address field has to be able to receive."""
         self._filled = {
             "memo": "" if _is_address(typed.recipient) else brought,
             "refund_memo": "" if _is_address(typed.refund) else typed.refund_memo,
         }
-        """The memo that was filled in together with a name or a payment link, by the name of the
-        memo field. If the name or link is removed, its memo is removed too."""
+        """The memo that came with a name or a payment link, by the name of the memo field that it
+        was filled into. It is removed from the field when the name or link is."""
         if checks.asks_refund:
             why = "required: this rate is fixed" if checks.fixed else "required on this route"
             note = f"{why}. On {sold.chain_data.name}"
@@ -321,7 +327,7 @@ class CreateForm(Vertical):
         self._book = FittedLines(id="book")
         self._hidden: frozenset[int] = frozenset()
         self._payee = ""
-        """Address of the own account that was filled in as recipient; empty for none."""
+        """Address of the user's own account that was filled in as recipient; empty if none was."""
         self._touched = typed.recipient != ""
         self.checked = self.check()
         """The result of the last check of all fields."""
@@ -335,8 +341,8 @@ class CreateForm(Vertical):
         return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """Stores the wallet's accounts. ``payee`` is filled in as recipient if nobody typed
-        there."""
+        """Stores the wallet's accounts, so that they can be named in the fields. ``payee`` is
+        filled in as the recipient, unless the user typed one."""
         self._checks.own = {account.address: account.name for account in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
@@ -347,18 +353,18 @@ class CreateForm(Vertical):
 
     @property
     def complete(self) -> bool:
-        """True if nothing is left to type: the own account is filled in and the form has no other
-        field."""
+        """True if nothing is left to type: the user's own account was filled in as recipient, the
+        form has no other field, and there is no problem."""
         filled_in = self._payee != "" and self.values == (self._payee,)
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows ``check`` under the empty recipient field."""
+        """Shows ``check`` under the recipient field, which is empty."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
-        """Copies the fields into ``typed``. Values for which this route has no field are not
-        changed."""
+        """Copies the values of the fields into ``typed``. A value for which this route has no field
+        stays as it is."""
         for name, field in self._inputs.items():
             setattr(typed, name, field.value)
 
@@ -367,8 +373,8 @@ class CreateForm(Vertical):
         return tuple(field.value for field in self._fields().values())
 
     def check(self) -> Checked:
-        """Checks all fields and returns the result. Called after a change and when a name may mean
-        another address; no timer calls it."""
+        """Checks all fields and returns the result. It has to be called after each change, and when
+        a name of the address book may mean a different address."""
         typed = TypedBefore()
         self.keep_in(typed)
         self.checked = self._checks.all(typed)
@@ -378,8 +384,8 @@ class CreateForm(Vertical):
         self._recipient.field.focus()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draws dots at these positions of the recipient's address; an empty set shows the address
-        again."""
+        """Draws dots at ``positions`` (from 0) of the recipient's address. An empty set shows the
+        whole address. If the field holds a payment link or a name, all of it is hidden."""
         self._hidden = positions
         value = self._recipient.value
         # Of a link nothing is shown: its address may stand in any place of it.
@@ -387,7 +393,7 @@ class CreateForm(Vertical):
         self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
     def show(self) -> None:
-        """Draws the results of the last check under their fields."""
+        """Draws the results of the last check under the fields."""
         checked = self.checked
         _show_address(self._recipient, checked.recipient, self._hidden)
         asked = bool(self._inputs["memo"].value) or checked.recipient.ok
@@ -398,7 +404,8 @@ class CreateForm(Vertical):
         self.show_book()
 
     def show_book(self) -> None:
-        """Shows the names that fit the address field with the focus."""
+        """Shows the names that can be typed into the focused address field, or into the recipient
+        field if no address field has the focus."""
         name = self._named_field()
         chain, typed = self._tokens[name].chain_data, self._inputs[name].value
         paid = self._checks.paid
@@ -414,42 +421,42 @@ class CreateForm(Vertical):
         self._book.show(partial(book_lines, [part for part in parts if part[1]]))
 
     def _own_names(self, name: str) -> Mapping[str, str]:
-        """Returns the wallet's accounts that can be named in the field ``name``, with their
-        addresses."""
+        """Returns the addresses of the wallet's accounts that can be named in the field ``name``,
+        by the name of the account."""
         if name == "intermediate":
             return {}
         return self._checks.own_names(refund=name == "refund")
 
     def _named_field(self) -> str:
-        """Returns the name of the address field with the focus, else ``recipient``."""
+        """Returns the name of the address field that has the focus; ``recipient`` if none has."""
         focused = self._focused()
         return focused if focused in self._tokens else "recipient"
 
     # keys
 
     def next_field(self) -> None:
-        """Confirms the field with the focus, as ``enter`` does: it is checked, and the focus moves
-        on unless it has a problem."""
+        """Does what ``enter`` does: checks the field with the focus and moves the focus on, unless
+        that field has a problem."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
-        """True if ``enter`` would complete the form now: the focus is in the last field or in none,
-        and no field has a problem."""
+        """True if ``enter`` would complete the form now: no field has a problem, and the focus is
+        in the last field or in none."""
         last = list(self._fields())[-1]
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
-        """Moves the focus by ``by`` fields; after the last field comes the first."""
+        """Moves the focus ``by`` fields further; the first field follows the last."""
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes a name such as ``@b`` to one that fits the chain. A name that is already
-        complete is replaced by the next one, and an empty field gets the first one. If the field
-        does not hold a name, the focus moves to the next field. Returns a sentence if no name fits,
-        else None."""
+        """Completes a name such as ``@b`` in the focused address field. A complete name is replaced
+        by the next one, and an empty field gets the first one. If the field holds something other
+        than a name, the focus moves to the next field. Returns a sentence if no name fits,
+        otherwise None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -484,9 +491,9 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """Fills ``memo`` into the memo field ``name``, or empties the field if ``memo`` is empty.
-        It is called when the recipient or refund address changed, so that nobody gets the memo of
-        another. A memo that the user typed is kept."""
+        """Fills ``memo`` into the memo field ``name`` after the address changed, or empties the
+        field if ``memo`` is empty, so that the memo of the former address does not go to the new
+        one. A memo that the user typed is kept."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -504,9 +511,9 @@ class CreateForm(Vertical):
         self._go_on(self._name_of(event.field))
 
     def _go_on(self, name: str) -> None:
-        """Called when ``enter`` was pressed in the field ``name``. Shows its problem, or moves the
-        focus to the next field. From the last field the focus goes to the first field that has a
-        problem; if none has, :class:`Completed` is posted."""
+        """Handles ``enter`` in the field ``name``. If the field has a problem, shows it; otherwise
+        moves the focus to the next field. After the last field, moves the focus to the first field
+        with a problem, or posts :class:`Completed` if there is none."""
         checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
@@ -522,7 +529,8 @@ class CreateForm(Vertical):
             self.post_message(self.Completed())
 
     def _wrong(self, checked: Checked) -> TextField | None:
-        """Returns the first field with a problem; None if there is none."""
+        """Returns the first field with a problem according to ``checked``; None if there is
+        none."""
         results = ((self._result(name, checked), field) for name, field in self._fields().items())
         return next((field for result, field in results if result and not result.ok), None)
 
@@ -549,13 +557,13 @@ class CreateForm(Vertical):
         return next(name for name, labelled in self._inputs.items() if labelled.field is field)
 
     def _focused(self) -> str:
-        """Returns the name of the field with the focus; empty for none."""
+        """Returns the name of the field that has the focus; empty if no field has it."""
         return next((name for name, field in self._fields().items() if field.has_focus), "")
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
-    """Returns the question that makes the user compare an address before the first payment to it:
-    the user types characters of the address that the screen hides."""
+    """Returns the question that makes the user compare an address with its source before the first
+    payment to it. The user has to type the characters that the screen hides."""
     return Question(
         title,
         challenge.question,
@@ -575,8 +583,8 @@ def _address_field(label: str, note: str, value: str, **place: Any) -> LabelledF
 def _memo_field(
     token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
 ) -> LabelledField:
-    """Returns the field of a memo, labelled with the chain's own word and disabled if the chain has
-    no memos."""
+    """Returns the field for a memo of ``token``, labelled with ``prefix`` and the chain's own word
+    for a memo. It is disabled if no memo can be used."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -589,8 +597,8 @@ def _memo_field(
 
 
 def _is_address(value: str) -> bool:
-    """Returns True if the value is an address and not a name or a payment link. Only addresses are
-    drawn in groups of four."""
+    """Returns True if ``value`` is neither a name such as ``@bob`` nor a payment link. Only
+    addresses are drawn in groups of four characters."""
     return not value.startswith("@") and not is_link(value)
 
 
@@ -620,9 +628,9 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """Returns what the panel shows. ``checked`` is the result of checking the fields, ``cost`` says
-    how many calls the create takes, and ``verdict`` is the last line. ``now`` is the time from
-    which the validity of the quote is counted."""
+    """Returns what the panel beside the form shows. ``checked`` is the result of checking the
+    fields, ``cost`` how many calls the create takes, and ``verdict`` the last line. ``now`` is the
+    time from which the remaining validity of the quote is counted."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
@@ -674,9 +682,9 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """Returns a row with the balance of the token sold, marked if it is less than ``paid``; no row
-    if the balance is unknown. A low balance does not lock the create key, because the user may pay
-    from another wallet."""
+    """Returns a row with the wallet's balance of the token sold, marked if it is less than
+    ``paid``; no row if the balance is unknown. A low balance does not lock the create key, because
+    the user may pay from a different wallet."""
     have = state.balance
     if have is None:
         return []
@@ -687,9 +695,10 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 
 def _least(state: CreateState) -> Fact:
-    """Returns the row with the least amount that can arrive. It says who guarantees the amount: the
-    service, or the swap itself, which fails if less would arrive. A floating rate has no such
-    amount. It is read from the locked intent, or from the route if nothing is locked."""
+    """Returns the row about the least amount that can arrive, and who ensures it: the service, or
+    the swap itself, which fails if less would arrive. A floating rate has no such amount. The
+    amount is read from what the user locked for review, or, if nothing is locked, from the
+    route."""
     intent, row = state.intent, state.row
     least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -701,7 +710,8 @@ def _least(state: CreateState) -> Fact:
 
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:
-    """Returns the account that pays a swap on chains, and its steps; nothing for other routes."""
+    """Returns rows about the account that pays a swap on chains and about the steps of the swap; no
+    rows for any other route, for which ``account`` is None."""
     if account is None:
         return []
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
@@ -713,13 +723,14 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
 
 
 def same(result: QuoteResult) -> bool:
-    """Returns True if the token sold and the token bought are the same. The panel then shows no
-    rate, since it would say nothing."""
+    """Returns True if the same token is sold and bought, as in a private send. The panel then shows
+    no rate."""
     return result.token_in.id == result.token_out.id
 
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
-    """Returns two lines that replace the panel on small screens."""
+    """Returns the two lines that replace the panel on small screens: the amounts, and the route
+    with its validity, counted from ``now``."""
     result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
@@ -746,13 +757,13 @@ def _fees(row: RankedQuote) -> str:
 
 def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
     """Returns the amount that arrives: the amount that the user asked to receive, or, if the user
-    gave the amount to send, the one in the quote."""
+    gave the amount to send, the amount in the quote."""
     return result.amount if result.request.receive else row.key
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """Returns a row with the markup that the service applied or, if that is not known, the one that
-    was asked for. No row if it is 0."""
+    """Returns a row with the markup in percent: the one that the service applied or, if that is
+    unknown, the one asked for. No row if the markup is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
@@ -795,9 +806,9 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """Returns the rows of the panel, made to fit into ``height`` rows. For this the steps of
-    :data:`LESS` are applied one after the other until the rows fit; a ``height`` of 0 means no
-    limit. If all steps are not enough, the result has more than ``height`` rows."""
+    """Returns the rows of the panel, shortened to fit into ``height`` rows by applying the steps of
+    :data:`LESS` one after the other. If all steps are not enough, the result has more than
+    ``height`` rows. A ``height`` of 0 means no limit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
@@ -810,7 +821,8 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 
 
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
-    """Returns the first ``height - 1`` rows, then a row that says how many are missing."""
+    """Returns the first ``height - 1`` of ``rows``, then a row that says how many rows are
+    missing."""
     shown = rows[: height - 1]
     missing = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
     return [*shown, cut([Span(missing, "status-waiting")], width)]
@@ -825,17 +837,17 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """A step of :data:`LESS` that shortens the least amount; other facts are returned unchanged. In
-    a swap on chains its second row is dropped. In an exchange of the service the whole fact is
-    dropped (None), since the amount received already says whether the rate is fixed."""
+    """A step of :data:`LESS` that shortens the fact about the least amount and returns any other
+    fact unchanged. For a swap on chains only its second row is dropped. Otherwise the whole fact is
+    dropped (None), because the amount received already says whether the rate is fixed."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """A step of :data:`LESS` that puts the chain of an amount into the row of the amount. An amount
-    that is shown with its former value keeps two rows."""
+    """A step of :data:`LESS` that writes the chain of an amount into the same row as the amount. An
+    amount that is shown with its former value keeps two rows."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
@@ -861,5 +873,5 @@ LESS: tuple[Callable[[Fact], Fact | None], ...] = (
 """The steps that shorten the panel, in the order in which they are applied. A step takes a fact and
 returns it in a shorter form, or None to drop it."""
 ROOMY_STEPS = 2
-"""How many steps at the beginning of :data:`LESS` keep the empty rows between the facts. From the
-next step on the empty rows are dropped too."""
+"""How many steps at the beginning of :data:`LESS` keep the empty rows between facts. All later
+steps drop the empty rows too."""

@@ -1,4 +1,5 @@
-"""The page of a demonstration: what Alice did, what the chains show and what the service knows."""
+"""The page of a demonstration in the sandbox. For each stage it shows what Alice did, what the
+chains show, and what the service knows."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ BEGINS = (
 ALONE = "Alice begins in a moment."
 FASTEST, SLOWEST = Decimal(10_000), Decimal(1)
 TIMED = 28
-"""Width in cells from which a pane shows the times of its lines."""
+"""Width in cells of a pane from which it shows the times of its lines."""
 WITH_SECONDS = 32
 _GLYPHS = {
     "done": (DONE, "status-done"),
@@ -75,13 +76,14 @@ _GLYPHS = {
     "trouble": (TROUBLE, "status-trouble"),
 }
 _LONGEST_PATH = 60
-"""Largest number of cells that all edges of the drawn path take together."""
+"""Largest width in cells of all arrows of the drawn path together."""
 _COMPARED = 110
-"""Width in cells from which a screen shows the comparison of both transfers as a table."""
+"""Screen width in cells from which the comparison of two transfers is a table."""
 
 
 class PaneColumns(VerticalScroll, can_focus=False):
-    """The three panes of a stage, side by side and equally high. They scroll together."""
+    """The widget with the three panes of a stage, side by side and equally high. They scroll
+    together."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """
@@ -111,7 +113,8 @@ class PaneColumns(VerticalScroll, can_focus=False):
 
 
 class DemoScreen(Page):
-    """The page of a demonstration, stage by stage. Earlier stages can be seen again."""
+    """The page of a demonstration (Alice pays Bob in the sandbox), which is shown stage by stage.
+    The user can go back to earlier stages."""
 
     NAME = "Demo"
     SPENDS = "quote"
@@ -144,7 +147,8 @@ class DemoScreen(Page):
         self._record: list[Stage] = []
         self._at = -1
         self._waits = True
-        """True if the page moves on to the next stage by itself as soon as the stage is reached."""
+        """True if the page moves on to the next stage by itself as soon as that stage is
+        reached."""
         self._more = self._linking = False
         self._begun = False
         self._said = ""
@@ -179,8 +183,8 @@ class DemoScreen(Page):
     # the demonstration
 
     async def _carry_out(self) -> None:
-        """Runs the demonstration and then waits until the page is left. After that the sandbox gets
-        back the speed that it had before."""
+        """Runs the demonstration, then waits until the page is closed. When it is closed, the
+        sandbox gets back the speed that it had before."""
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
@@ -204,7 +208,7 @@ class DemoScreen(Page):
         self.call_later(self.reached, stage)
 
     def reached(self, stage: Stage) -> None:
-        """Stores a new stage, or a newer state of an earlier one, and draws the page."""
+        """Stores ``stage``, which was just reached or has changed since, and draws the page."""
         place = stage.number - 1
         if place < len(self._record):
             self._record[place] = stage
@@ -367,8 +371,9 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title, as ``7 of 9  Second exchange in progress``, with its time on the sandbox
-    clock. ``come`` is how many stages were reached so far."""
+    """Returns the title of a stage, as ``7 of 9  Second exchange in progress``, with its time on
+    the sandbox's clock at the right. ``of`` is the number of stages in total, ``come`` how many
+    were reached so far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -389,8 +394,9 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Returns who pays whom over the exchanges. If the chains were searched for a path from Alice
-    to Bob, a second line shows the result::
+    """Returns a line that shows who pays whom over the exchanges. If the chains were searched for a
+    path from Alice to Bob, a second line shows what was found. No lines are returned if there is no
+    room for them. For example::
 
         Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
         Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
@@ -426,8 +432,8 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns two lists of lines: the content of a pane, and its closing sentence, which is placed
-    at the bottom of the pane."""
+    """Returns the lines of a pane, and the lines of its closing sentence, which belongs at the
+    bottom of the pane. With ``whole``, addresses and hashes are shown in full."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -466,8 +472,9 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """Returns what somebody who watches the chains can still compare. From :data:`_COMPARED` cells
-    of width on it is a table, otherwise one sentence; empty if there are no ``rows``."""
+    """Returns what an observer of the chains can compare between the deposit and the payout, such
+    as their amounts. It is a table or, below :data:`_COMPARED` cells of width, one sentence; empty
+    if there are no ``rows``."""
     if not rows:
         return []
     if width < _COMPARED:

@@ -1,7 +1,7 @@
-"""The page of an order's deposit card, and the page of its code to scan.
+"""Two pages about the deposit of one order: the card that says what to send, and the code to scan.
 
-Both are about one order and have the same copy keys. If the screen is too low for the card, the
-arrow keys scroll it.
+Both have the same keys to copy values. If the screen is too low for the card, the arrow keys scroll
+it.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
 STEP = 3
-"""Rows that one key scrolls."""
+"""Number of rows that one key press scrolls."""
 ACCEPT = "accept"
 FACTS = 34
-"""Cells beside the code that are reserved for the facts about it."""
+"""Width in cells beside the code that is kept free for the facts about it."""
 NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
 COMPARED = "recipient, amount, tokens are as confirmed"
 FLOATING_NOTE = "for the deposit; the rate may still move"
@@ -86,13 +86,13 @@ FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
 SETTING_UP = "The service sets up the deposit address."
 CODE_FACTS = 30
 CODE_LABEL = 10
-"""Width in cells of the labels beside a code. Labels and values together have :data:`CODE_FACTS`
-cells."""
+"""Width in cells of the labels beside a code, out of :data:`CODE_FACTS` cells for labels and values
+together."""
 
 
 class DepositPage(OneOrderPage):
-    """The base of the pages about a deposit. Subclasses draw in :meth:`show`, which is called
-    whenever something may have changed."""
+    """The base of the pages about the deposit of an order. A subclass draws itself in :meth:`show`,
+    which is called whenever something may have changed."""
 
     SPENDS = "exchange"
     NAMES_PAYER = True
@@ -112,12 +112,13 @@ class DepositPage(OneOrderPage):
         )
 
     def payment(self) -> Payment | None:
-        """Returns what may be sent now; None if nothing may be sent."""
+        """Returns what the user may pay now; None if nothing may be paid."""
         tracked = self.current
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
-        """Returns the codes that can be scanned now; the code that holds most comes first."""
+        """Returns the codes that can be scanned now to pay the deposit. The code with the most data
+        comes first; empty if nothing may be paid."""
         tracked = self.current
         if tracked is None:
             return ()
@@ -125,7 +126,7 @@ class DepositPage(OneOrderPage):
 
     def copied(self, part: str) -> tuple[str, str] | None:
         """Returns what the copy key for ``part`` (``memo``, ``amount`` or ``address``) copies: a
-        label and the value. None if nothing may be sent now, or if the payment needs no memo."""
+        label and the value. None if nothing may be paid now, or if the payment has no memo."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -147,22 +148,22 @@ class DepositPage(OneOrderPage):
 
 
 def memo_word(label: str) -> str:
-    """Returns the last word of a memo's label, as ``tag`` for ``Destination tag``."""
+    """Returns the last word of a memo's label in lower case, as ``tag`` for ``Destination tag``."""
     return label.split()[-1].lower()
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Returns the states of the keys that scroll ``body`` down and up. A key works if there are
-    rows out of view in its direction."""
+    """Returns the states of the keys that scroll ``body`` down and up. A key works if rows are out
+    of view in its direction."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
 
 class DepositScreen(DepositPage):
     """The page that says what to send, to which address and until when. Once the deposit is seen,
-    only its state and the order are shown.
+    it shows only the state of the deposit and the order.
 
-    If the screen has room, the code to scan is beside the card.
+    If the screen has room, the code to scan is shown beside this card.
     """
 
     NAME = "Deposit"
@@ -260,9 +261,10 @@ class DepositScreen(DepositPage):
 
 
 class DepositCodeScreen(DepositPage):
-    """The page of a deposit's code, with what the code holds and what has to be typed by hand.
+    """The page with a code to scan for a deposit, what the code contains, and what has to be typed
+    by hand.
 
-    The key ``v`` switches between the payment link and the plain address.
+    The key ``v`` switches between the code of the payment link and the code of the plain address.
     """
 
     NAME = "Deposit code"
@@ -275,7 +277,7 @@ class DepositCodeScreen(DepositPage):
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
         self._wanted = ""
-        """Name of the code that was chosen by the key; empty for none."""
+        """Name of the code that the user chose; empty if the user chose none."""
         self._code = QrCode()
         self._facts = TextRows()
 
@@ -291,7 +293,7 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def shown(self) -> str:
-        """The text of the code in view; empty for none."""
+        """The text in the visible code; empty if no code is visible."""
         return self._code.text
 
     def show(self) -> None:
@@ -312,16 +314,16 @@ class DepositCodeScreen(DepositPage):
         self.refresh_keys()
 
     def _room(self) -> Size:
-        """Returns the space that a code may take: the terminal without the header, the keys and the
-        facts beside the code."""
+        """Returns the space in cells that a code may take: the terminal without the header, the
+        keys and the facts beside the code."""
         size = self.app.size
         around = 4 if size.height < 28 else 6
         return Size(size.width - FACTS - 2, size.height - around)
 
     @property
     def _ordered(self) -> list[DepositCode]:
-        """Returns all codes, with the one to draw in first place: the code that the user chose by a
-        key, else the first that fits the screen."""
+        """All codes, of which the first is drawn: the code that the user chose, otherwise the first
+        that fits the screen."""
         codes, room = self.codes(), self._room()
         fitting = [code for code in codes if self._code.fits(code.text, room)]
         chosen = [code for code in codes if code.name == self._wanted]
@@ -339,8 +341,9 @@ class DepositCodeScreen(DepositPage):
 
 
 def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
-    """Returns what to pay and to which address; None unless the order waits for its deposit and its
-    address may be shown."""
+    """Returns what the user has to pay and to which address. None unless the order waits for its
+    deposit and its address may be shown. ``simulated`` is True if the chain exists only in the
+    sandbox's ledger."""
     order = tracked.order
     if deposit_phase(tracked, now) is not DepositPhase.WAITING:
         return None
@@ -360,13 +363,13 @@ def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False)
 
 
 def memo_label_of(tracked: TrackedOrder) -> str:
-    """Returns what the chain of the deposit calls a memo."""
+    """Returns the word for a memo on the chain of the deposit, such as ``Destination tag``."""
     label = memo_label(tracked.intent.token_in.kind if tracked.intent else "")
     return label[:1].upper() + label[1:]
 
 
 def network_of(tracked: TrackedOrder) -> str:
-    """Returns the name of the chain to pay on; ``?`` if unknown."""
+    """Returns the name of the chain on which the deposit is paid; ``?`` if it is unknown."""
     token = token_to_pay(tracked)
     return token.chain_name if token is not None else "?"
 
@@ -374,8 +377,8 @@ def network_of(tracked: TrackedOrder) -> str:
 def deposit_state(
     tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
 ) -> DepositState:
-    """Returns what the deposit card shows. ``simulated`` says that the chain exists only in the
-    sandbox's ledger; ``lack`` is why the wallet cannot pay."""
+    """Returns what the deposit card shows. ``simulated`` is True if the chain exists only in the
+    sandbox's ledger. ``lack`` is a sentence why the wallet cannot pay; None if it can."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
@@ -416,8 +419,8 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """Returns the line above the code, which names what the code holds, and the lines below it:
-    what has to be typed by hand, and until when the code is valid."""
+    """Returns the line above a code, which names the data in the code, and the lines below the
+    code: what has to be typed by hand, and until when the code is shown."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -431,8 +434,8 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the lines beside the code: what is to be paid, the deadline, and what the code holds.
-    Empty if nothing may be sent."""
+    """Returns the lines beside a code: what has to be paid, the deadline, and which data the code
+    contains. Empty if nothing may be paid."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),
@@ -473,8 +476,8 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Returns the sentences to show if a code is larger than the screen. ``needs`` is the width and
-    height of the code in cells, ``room`` the space that the screen has."""
+    """Returns the sentences that are shown if a code is larger than its space. ``needs`` is the
+    width and height of the code in cells, ``room`` the space."""
     text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
         Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
@@ -483,7 +486,7 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the sentences that replace the code once nothing may be sent any more."""
+    """Returns the sentences that are shown instead of a code when nothing may be paid."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
@@ -495,8 +498,8 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
 
 
 def _held(code: DepositCode) -> list[Line]:
-    """Returns the parts of a payment, two in each line. Each has a mark that says whether the code
-    holds it."""
+    """Returns the parts of a payment (such as address or amount), two in each line, each with a
+    glyph that says whether the code contains it."""
     marks: list[Line] = []
     for word, inside in code.holds:
         glyph, role = (VALID, "status-done") if inside else (REFUSED, "status-waiting")
@@ -505,7 +508,7 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """Returns what is not in the code and has to be typed by hand. The memo is given with its
+    """Returns what is not in the code and has to be typed by hand. A memo is written with its
     value, so that nobody forgets it."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
@@ -514,8 +517,8 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """Returns the mark of the current stage on the stage line. If the deposit was sent back, the
-    stage is drawn as ended."""
+    """Returns the mark (glyph and colour) of the order's current stage. If the deposit was sent
+    back, the stage is drawn as ended."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
@@ -573,7 +576,8 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
 
 
 def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
-    """Returns what arrives or arrived, or what came back if the deposit was refunded."""
+    """Returns the fact about what arrives or has arrived, or about what came back if the deposit
+    was refunded."""
     order, intent, proceeds = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
     if proceeds.outcome == "came back":

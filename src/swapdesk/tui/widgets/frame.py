@@ -143,8 +143,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """Returns the frame rule as ``width`` cells, with ``caption`` written into it. None is a rule
-    without text."""
+    """Returns the frame rule as ``width`` cells, with ``caption`` written into it; with None it has
+    no text."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -250,7 +250,7 @@ the money is."""
 class MoneyState(Struct, frozen=True):
     """What the money line shows: ``where`` after the word Funds and ``next_`` after the word Next.
     If both do not fit, their short forms ``where_short`` (only the place) and ``next_short`` are
-    used. ``urgent`` draws the next step in bold, as for a deadline under two minutes."""
+    used. With ``urgent`` the next step is bold, because its deadline is near."""
 
     where: str
     next_: str = ""
@@ -275,9 +275,9 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows ``notice`` in place of where the money is, on screens too short for a row of
-        notices. ``brief`` replaces ``notice`` if it does not fit. An empty ``notice`` shows again
-        where the money is."""
+        """Shows ``notice`` in place of the text that says where the money is, on screens too short
+        for a row of notices. ``brief`` replaces ``notice`` if it does not fit. An empty ``notice``
+        shows that text again."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -287,9 +287,9 @@ class MoneyLine(StateView[MoneyState]):
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
     """Returns the money line, ``width`` cells wide. If both halves do not fit, the left half takes
-    its short form, then the right half too; what still does not fit is cut. ``notice`` replaces the
-    left half. If it does not fit, ``brief`` is shown instead; ``brief`` is never cut, the right
-    half is cut for it."""
+    its short form and, if that is not enough, the right half too; then the right half is cut.
+    ``notice`` replaces the left half. If ``notice`` does not fit, ``brief`` is shown instead. It is
+    never cut; the right half is cut to make room for it."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

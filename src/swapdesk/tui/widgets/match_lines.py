@@ -105,7 +105,7 @@ STRONG = ("You sell", "You get")
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
     """Returns the rows of the table, without its column names, ``width`` cells wide. If the
-    signature makes several payments, one row for each follows."""
+    signature makes several payments, a list of them follows, with one row for each."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY

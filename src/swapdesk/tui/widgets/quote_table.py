@@ -94,9 +94,10 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns of the table of quotes. ``all_in`` names the amounts as net less gas.
-    ``note`` is the width in cells of the column of notes; a width other than the usual one keeps
-    that column on narrow screens, which otherwise drop difference, gas, fees and notes first."""
+    """Returns the columns of the table of quotes. With ``all_in`` the column of amounts is named as
+    net less gas. ``note`` is the width in cells of the column of notes; a width other than the
+    usual one keeps that column on narrow screens, which otherwise drop difference, gas, fees and
+    notes first."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -127,9 +128,10 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the answer ``board``. ``width`` is the width of a row in
-    cells, to which reasons are wrapped. ``former`` is the place of each quote before the last
-    refresh, by quote id, which is shown as a note."""
+    """Returns the rows of the table for ``board``, an answer of the service with quotes, as sorted
+    and filtered by ``arrangement``. ``width`` is the width of a row in cells, to which reasons are
+    wrapped. ``former`` is the place of each quote before the last refresh, by quote id, which is
+    shown as a note."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -284,8 +286,8 @@ def reason_text(entry: UnusableQuote) -> str:
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
     """Returns one line for each note that these rows have, which says what the note means. For a
-    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only such
-    notes are returned."""
+    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only
+    notes on nearly every row are returned."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []

@@ -128,9 +128,9 @@ class FieldMessage(Message):
 
 class TextField(LinesView, can_focus=True):
     """A text field of one row. ``grouped`` draws groups of four characters, for addresses and
-    hashes; ``secret`` draws dots; ``tall`` adds an empty row above and below. ``leaves(key)`` is
-    asked for a typed key (Textual's name) while the field is empty or resting; True passes the key
-    on to the screen."""
+    hashes; ``secret`` draws dots; ``tall`` adds an empty row above and below. While the field is
+    empty or resting, ``leaves(key)`` is asked for each typed key (Textual's name); if it returns
+    True, the screen gets the key."""
 
     DEFAULT_CSS = """
     TextField {

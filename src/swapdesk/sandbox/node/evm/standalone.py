@@ -1,4 +1,4 @@
-"""Serves the embedded chains alone (``swapdesk node``), until told to end.
+"""Serves the embedded chains without a service (``swapdesk node``), until told to end.
 
 Prints one JSON line when ready: ``{schemaVersion, "chains": [{shortName, kind, chainId, rpc},
 ...]}``.

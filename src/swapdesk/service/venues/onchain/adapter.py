@@ -1,8 +1,9 @@
 """The protocol of every on-chain venue.
 
 A quote has no side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
-before the venue may take its tokens; ``prepare`` says what the wallet has to send. ``progress`` is
-called until the order has ended. Amounts are integers, in the smallest unit of their token.
+before the venue may take the wallet's tokens; ``prepare`` says what the wallet has to send.
+``progress`` is called until the order has ended. Amounts are integers, in the smallest unit of
+their token.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ AUTO_SLIPPAGE = Decimal("0.5")
 """Slippage in percent that is used if the request names none."""
 
 CALLDATA_SECONDS = 120
-"""Seconds after the create during which the transaction that the create prepared can be
+"""Seconds after the create request during which the transaction that was prepared for it can be
 executed."""
 
 SIGNATURE_SECONDS = 600
-"""Seconds for which a signature is valid beyond the quote's end."""
+"""Seconds for which a signature stays valid after the quote has ended."""
 
 
 class DexRefused(Exception):
-    """Raised if what was sent does not fit the quote.
+    """Raised if a request does not fit its quote, or if the swap would fail.
 
-    ``field`` is the wrong input; None if the swap itself is refused.
+    ``field`` is the wrong parameter of the request; None if no single parameter is wrong.
     """
 
     def __init__(self, reason: str, field: str | None = None) -> None:
@@ -44,9 +45,9 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """A question for a price. ``amount`` is in the smallest unit of ``token_in``. ``slippage`` is
-    in percent; None leaves the choice to the venue. ``sender`` and ``receiver`` are None if they
-    are not known yet."""
+    """A question for the price of a swap. ``amount`` is in the smallest unit of ``token_in``.
+    ``slippage`` is in percent; None leaves it to the venue. ``sender`` and ``receiver`` are
+    addresses, None if they are not known yet."""
 
     token_in: Token
     token_out: Token
@@ -61,9 +62,9 @@ class Plan(Struct, frozen=True):
 
     ``least`` is the smallest amount that may be paid: ``out`` minus the slippage. ``path`` lists
     the contracts of the tokens on the way, in which the wrapped coin stands for a native coin; it
-    is empty for the maker on Solana. ``fee`` is the amount of the sold token that the venue keeps.
-    ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of their
-    token.
+    is empty for a market maker on Solana. ``fee`` is the part of the sold token that the venue
+    keeps. ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of
+    their token.
     """
 
     amount: int
@@ -75,7 +76,8 @@ class Plan(Struct, frozen=True):
     value: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the plan as JSON with numbers as text, because JSON readers round numbers."""
+        """Returns the plan as JSON. Numbers are text, because many JSON readers would round
+        them."""
         return {
             "amount": str(self.amount),
             "out": str(self.out),
@@ -125,7 +127,7 @@ class DexPrice(Struct, frozen=True):
 
 
 class Deal(Struct, frozen=True):
-    """A quote that is being executed; ``expires`` is when the quote ends."""
+    """A quote that is being executed. ``expires`` is the end of the quote."""
 
     quote_id: str
     token_in: Token
@@ -143,7 +145,7 @@ class Permission(Struct, frozen=True):
     """The approvals and signatures that are still missing before the venue may take the tokens."""
 
     approvals: Sequence[Call] = ()
-    """Calls of the sold token's contract that let the venue take the token."""
+    """Calls of the sold token's contract that allow the venue to take the token."""
     signatures: Sequence[SignatureRequirement] = ()
 
 
@@ -155,7 +157,8 @@ class AgreedSwap(Struct, frozen=True):
 
 
 class SwapToPrepare(AgreedSwap, frozen=True):
-    """A create as a venue gets it; only the venue checks its ``signatures``."""
+    """The swap of a create request, for the venue to prepare. ``signatures`` are the owner's; the
+    venue checks them."""
 
     signatures: Sequence[GivenSignature]
 
@@ -163,9 +166,9 @@ class SwapToPrepare(AgreedSwap, frozen=True):
 class PreparedSwap(Struct, frozen=True):
     """What the wallet has to send for a swap.
 
-    ``metadata`` describes it and is shown with the order. ``settled_by_venue`` is True if the
-    wallet sends nothing, because the venue executes the swap itself once the order is confirmed.
-    ``notes`` are stored with the order.
+    ``metadata`` describes the transaction and is shown with the order. ``settled_by_venue`` is True
+    if the wallet sends nothing, because the venue executes the swap itself once the order is
+    confirmed. ``notes`` are stored with the order, for the venue.
     """
 
     metadata: dict[str, Any]
@@ -200,13 +203,14 @@ class DexVenue(Protocol):
     def provider(self) -> SwapProvider: ...
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        """Returns True if the venue trades the pair at all. Pure, no I/O."""
+        """Returns True if the venue trades the pair, whatever the amount. Does no I/O."""
         ...
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable: ...
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
-        """Returns what ``owner`` has to approve or sign now. Raises DexRefused."""
+        """Returns what ``owner`` has to approve or sign now. With ``by_permit`` a signature is
+        asked for instead of an approval, if the token supports that. Raises DexRefused."""
         ...
 
     async def allowed(self, deal: Deal, owner: str) -> bool: ...
@@ -214,17 +218,19 @@ class DexVenue(Protocol):
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
-        """Returns what to sign after the signature ``given`` for ``step``. Raises DexRefused."""
+        """Returns what the owner has to sign after ``given``, the signature of step ``step``.
+        Raises DexRefused."""
         ...
 
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
-        """Returns what the wallet has to send, after a trial on the current state of the chain.
+        """Returns what the wallet has to send, after simulating it on the current state of the
+        chain.
 
-        Raises DexRefused.
+        Raises DexRefused, for example if the simulation fails.
         """
         ...
 
     async def progress(self, execution: RouteExecution) -> Progress:
-        """Takes the venue's own next step, if there is one, and returns the progress of the
-        order."""
+        """Performs the venue's own next step for an order, if there is one, and returns the order's
+        progress."""
         ...

@@ -17,11 +17,11 @@ from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
-"""Kinds of venues that trade through pools. The first swaps by a transaction of the trader; the
-second does the same and also takes permits; the third has a solver that settles orders which the
-trader signed."""
+"""Kinds of venues that trade through pools. ``basalt`` swaps by a transaction of the trader;
+``fathom`` does the same and also accepts permits; ``isthmus`` has a solver that settles orders
+which the trader signed."""
 SOLVED_KINDS = ("isthmus",)
-"""Kinds of venues that sign transactions of their own, for which they need a wallet."""
+"""The kinds of venues that send transactions themselves, for which they need a wallet."""
 
 
 def open_readers(
@@ -29,7 +29,8 @@ def open_readers(
     clock: Clock,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> dict[str, OnchainReader]:
-    """Returns a reader for each EVM chain, by short name, without asking the chains yet."""
+    """Returns a reader for each EVM chain, by the chain's short name. The chains are not asked for
+    anything yet."""
     return {
         place.name: OnchainReader(place, EvmClient(place.rpc, transport=transport), clock)
         for place in places
@@ -46,8 +47,8 @@ def pool_venue(
 ) -> DexVenue:
     """Builds a venue of one of POOL_KINDS.
 
-    ``contract`` is the address of its router or settlement, the same on every chain. Raises
-    ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``.
+    ``contract`` is the address of the venue's router or settlement contract, the same on every
+    chain. Raises ValueError for any other kind, and for one of SOLVED_KINDS without ``wallet``.
     """
     match kind:
         case "basalt":

@@ -1,9 +1,10 @@
-"""A maker on Solana. It quotes at market prices and signs its half of a swap before the user signs.
+"""A market maker on Solana. It quotes at market prices and signs its half of a swap before the user
+signs.
 
 Both payments are in one transaction, so either both happen or none. The user pays the fee of the
 network and, if it does not exist yet, the token account that the maker pays into. The maker's
-signature is valid as long as the blockhash of the transaction. Because the user signs last, the
-user can wait for a better moment until then, so the maker keeps that time short.
+signature is valid as long as the blockhash of the transaction. During that time the user can wait
+and send the transaction only if prices move in the user's favour, so the maker keeps it short.
 """
 
 from __future__ import annotations
@@ -58,24 +59,25 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 UNITS = 100_000
-"""Compute units of one swap that also opens an account."""
+"""Compute units of one swap, including the opening of a token account."""
 MICRO_LAMPORTS = 1_000
 """Price of a compute unit, in millionths of a lamport."""
 SIGNATURES = 2
 LAMPORTS_PER_SIGNATURE = 5_000
 FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
-"""Lamports that the user pays, whether or not the transaction succeeds."""
+"""Network fee in lamports, which the user pays whether or not the transaction succeeds."""
 
 MARGIN = Fraction(12, 10_000)
 """Share of every swap that the maker keeps."""
 WIDEST = Fraction(30, 10_000)
-"""Additional margin of the largest swap that the maker takes, as a share of that swap. For a
-smaller swap this share is smaller, in proportion to the swap's size."""
+"""The share of the largest swap that the maker keeps in addition to MARGIN. For a smaller swap this
+share is smaller, in proportion to the swap's size."""
 MOST_USD = 250_000
-"""Largest value of one swap, in dollars."""
+"""Value in dollars of the largest swap that the maker takes."""
 
 SLOT_SECONDS = Decimal("0.4")
-"""Approximate seconds between blocks, for display; expiry is counted in blocks."""
+"""Approximate seconds between blocks. It is used for display only; the expiry of a transaction is
+counted in blocks."""
 
 
 def offered(
@@ -85,7 +87,7 @@ def offered(
     lost because of the swap's size. Returns None if the maker would pay nothing, or if the value
     exceeds MOST_USD.
 
-    Amounts are in the smallest unit of their token; prices are the dollars for a whole token.
+    Amounts are in the smallest unit of their token; prices are dollars per whole token.
     """
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
@@ -99,8 +101,8 @@ def offered(
 
 
 PriceOfToken = Callable[[Token], Decimal | None]
-"""A function that returns the dollars for a unit of a token now; None if the maker does not trade
-it."""
+"""A function that returns the present price of a token, in dollars per whole token; None if the
+maker does not trade it."""
 
 _MINUTES = Decimal("0.3")
 _TOKEN_ACCOUNT_BYTES = 165
@@ -109,9 +111,9 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 
 
 class Atoll(Unsigned):
-    """The maker as an on-chain venue.
+    """The market maker as an on-chain venue.
 
-    ``seed`` is the seed of its key, whose account holds both tokens of every pair.
+    ``seed`` is the seed of its key, whose account holds the tokens that it pays with.
     """
 
     def __init__(
@@ -246,8 +248,8 @@ class Atoll(Unsigned):
 
 
 def _swapped(execution: RouteExecution) -> LegReport:
-    """Returns the finished leg: both sides paid what they signed, because the transaction is
-    atomic."""
+    """Returns the report of a finished swap. The amounts are those of the plan, because the
+    transaction is atomic: it pays exactly what both sides signed."""
     deal = execution.deal
     return LegReport(
         LegStatus.FINISHED,
@@ -291,9 +293,11 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """Returns the swap's transaction signed with the key of ``seed``, without the user's signature.
+    """Returns the swap's transaction with the signature of ``seed``'s key (the maker) and without
+    the user's signature.
 
-    Raises ValueError if it is larger than a packet, or if the maker would swap with itself.
+    Raises ValueError if the transaction is larger than a packet, or if the maker would swap with
+    itself.
     """
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)
@@ -321,7 +325,8 @@ def account_names(raw: bytes) -> list[str]:
 
 
 def signed_by_payer(raw: bytes, signature: str) -> bool:
-    """Returns True if ``signature`` is the payer's signature of exactly this transaction."""
+    """Returns True if ``signature`` is the payer's signature of this transaction. ``raw`` is the
+    encoded transaction."""
     message = read_transaction(raw).message
     try:
         given = Signature.from_string(signature)

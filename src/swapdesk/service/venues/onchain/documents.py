@@ -1,8 +1,5 @@
-"""EIP-712 documents that venues ask for, the check of their signatures, and which tokens take
-permits.
-
-The token's own contract tells whether it takes an EIP-2612 permit.
-"""
+"""EIP-712 documents that venues have the owner sign, the check of these signatures, and which
+tokens accept EIP-2612 permits, according to the token's own contract."""
 
 from __future__ import annotations
 
@@ -68,7 +65,7 @@ class IntentOrder(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[Any, ...]:
-        """The order as the contract's ``settle`` takes it."""
+        """The order as the tuple that the contract's method ``settle`` expects."""
         return (
             self.owner,
             self.sell,
@@ -89,9 +86,11 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
 
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
-    """Returns the document of a Permit2 transfer whose witness is the order.
+    """Returns the document that the owner signs to let ``settlement`` transfer the sold tokens by
+    Permit2.
 
-    Only ``settlement`` may make the transfer. Its nonce and deadline are those of the order.
+    The document contains the order (as its witness), so that the transfer is only valid with this
+    order. Nonce and deadline are those of the order.
     """
     message = {
         "permitted": {
@@ -129,9 +128,10 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """Splits a signature of 65 bytes in 0x-hex; returns None unless contracts accept it.
+    """Splits a signature of 65 bytes in 0x-hex into its parts.
 
-    ``v`` is 27 or 28 (0 and 1 are read as these), and ``s`` is in the lower half.
+    Returns None for a form that contracts reject: ``v`` has to be 27 or 28 (0 and 1 are read as
+    these), and ``s`` has to be in the lower half.
     """
     if len(text) != 132:
         return None
@@ -143,7 +143,8 @@ def read_signature(text: str) -> DocumentSignature | None:
 
 
 def signed_by(document: Document, text: str, owner: str) -> DocumentSignature | None:
-    """Returns the parts of the signature if ``owner`` made it for this document, else None."""
+    """Returns the parts of the signature ``text`` if ``owner`` made it for this document, otherwise
+    None."""
     from eth_account import Account
     from eth_account.messages import encode_typed_data
     from eth_keys.exceptions import BadSignature
@@ -168,7 +169,7 @@ def digest_of(document: Document) -> bytes:
 
 
 def domain_separator(domain: Domain) -> bytes:
-    """Returns the hash of a domain, as a contract answers it to ``DOMAIN_SEPARATOR()``."""
+    """Returns the EIP-712 hash of a domain, as a contract's ``DOMAIN_SEPARATOR()`` returns it."""
     from eth_account.messages import encode_typed_data
 
     document = typed_document(domain.as_json(), {"Nothing": "bool a"}, {"a": False})
@@ -178,18 +179,19 @@ def domain_separator(domain: Domain) -> bytes:
 _NAME = method("name()")
 _VERSION = method("version()")
 NOBODY = "0x" + "00" * 19 + "01"
-"""The account in whose name tokens are asked questions; it signs nothing."""
+"""The address in whose name read-only calls of tokens are made. Nobody has its key."""
 _USUAL_VERSION = "1"
 
 
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain in which a token's signatures are made.
+    """Returns the EIP-712 domain for the signatures that a token accepts; None if the token accepts
+    none.
 
-    Returns None if the token does not answer the call ``needed`` with one word (32 bytes), because
-    then it does not support these signatures. Returns None, too, if the domain hash that the token
-    states cannot be computed from its name and version. Raises NodeError.
+    A token is taken to accept them if it answers the call ``needed`` with one word (32 bytes). The
+    result is also None if the domain hash that the token states cannot be computed from its name
+    and version. Raises NodeError.
     """
     separator, word, name, version = await reader.aggregate(
         [
@@ -219,8 +221,8 @@ class Permits:
     async def domain(self, token: str) -> Domain | None:
         """Returns the EIP-712 domain of the token's permits; None if the token takes no permits.
 
-        The domain hash that the token states must be the hash of the returned domain. Otherwise the
-        token's contract would refuse every signature, so None is returned.
+        The result is also None if the domain hash that the token states is not the hash of its
+        domain, because the token would then reject every signature made here.
         """
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
@@ -259,7 +261,8 @@ def requirement(
     total: int = 1,
     metadata: dict[str, Any] | None = None,
 ) -> SignatureRequirement:
-    """Returns the request for the owner's signature, alone or as one of ``total`` steps."""
+    """Returns the request for the owner's signature of a document. ``step`` counts from 0;
+    ``total`` is the number of signatures that the owner has to make."""
     return SignatureRequirement(
         data=document,
         type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,

@@ -1,7 +1,8 @@
-"""Checks signed payments of calls (EIP-3009) against an EVM chain and sends them to the chain.
+"""Checks signed payments for calls (EIP-3009) against an EVM chain and sends them to the chain.
 
-A payment counts as executed only by the receipt of the transaction that was sent here. That the
-payment's nonce is used proves nothing, because the owner may have cancelled it.
+A payment counts as executed only if the receipt of the transaction that this service sent shows it.
+That the payment's nonce is used proves nothing, because the owner may have cancelled the payment,
+which also uses the nonce.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 SETTLE_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 _DECIMALS = 6
-"""Decimals of the dollar in which prices are stated (contract 14.4)."""
+"""Decimals of the dollar amounts in which the prices of calls are stated (contract 14.4)."""
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
-    """Reads the payment terms of ``token`` from its contract.
+    """Returns the payment terms for calls that are paid in ``token`` to ``pay_to``; the token's
+    contract is read for them.
 
     Raises NodeError, and ValueError if calls cannot be paid in this token.
     """
@@ -44,8 +46,8 @@ async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerm
 
 
 class ChainFacilitator:
-    """Settles payments on the chain of ``reader``; ``wallet`` sends the transactions and pays the
-    gas."""
+    """Checks and settles payments on the chain of ``reader``; ``wallet`` sends the transactions and
+    pays their gas."""
 
     def __init__(self, reader: OnchainReader, wallet: HotWallet, clock: Clock) -> None:
         self._reader = reader

@@ -1,7 +1,7 @@
-"""Wallets of the service that send transactions: the solver's and the relayer's.
+"""Wallets from which this service sends transactions: those of the solver and of the relayer.
 
-A contract carries out an order once, however often it is sent. So a lost transaction is sent again,
-and nothing is stored here; callers who need the outcome note the hash.
+A contract carries out an order once, however often it is sent. So a lost transaction can be sent
+again, and nothing is stored here; callers who need the outcome record the hash.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _GAS_SHARE = 4
 class HotWallet:
     """A wallet with one secret key of 32 bytes, the same on every chain.
 
-    Its transactions take their nonces one after the other, because two with the same nonce would
-    replace each other at the node. With a ``store`` this holds for all processes that use the
-    store, otherwise for this process.
+    Its transactions are sent one at a time, because two with the same nonce would replace each
+    other at the node. With a ``store`` this holds across all processes that use the store,
+    otherwise within this process only.
     """
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
@@ -49,11 +49,12 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call in a transaction and returns the transaction's hash. If ``note`` is given,
-        it gets the hash before the transaction is sent to the chain.
+        """Sends a call to the contract ``to`` in a transaction and returns the transaction's hash.
+        If ``note`` is given, it is called with the hash before the transaction is sent to the
+        chain.
 
-        Raises NodeError; if the call would revert, this is an EvmRefused. Raises StoreUnavailable
-        only if nothing was sent.
+        Raises NodeError; its subclass EvmRefused means that the call would revert. Raises
+        StoreUnavailable only if nothing was sent.
         """
         from eth_account import Account
 
@@ -90,9 +91,10 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The contract of a venue that takes the token that a deal sells, the first one of its path.
+    """The contract of a venue that takes the sold token of a deal, which is the first token of the
+    deal's path.
 
-    Every method raises NodeError.
+    Methods raise NodeError.
     """
 
     address: str
@@ -102,12 +104,13 @@ class Spender(Struct, frozen=True):
         return allowed >= deal.plan.amount
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
-        """Returns the approvals that are missing, for exactly the amount of the deal, in the order
-        in which they have to be mined. The list is empty if the allowance is large enough.
+        """Returns the approvals that ``owner`` has to send, for exactly the amount of the deal, in
+        the order in which they have to be mined. The list is empty if the allowance is large
+        enough.
 
         Some tokens refuse to change an allowance that is not zero, so for these the allowance is
-        first set to zero. A trial call finds out whether a token is one of them, because a list of
-        such tokens could be out of date.
+        first set to zero. A simulated call finds out whether a token is one of them, because a list
+        of such tokens could be out of date.
         """
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
@@ -129,7 +132,7 @@ class OwnTransaction(Struct, frozen=True):
     """A transaction that the service sent.
 
     ``receipt`` is None until the transaction is in a block. ``deep`` is the number of blocks from
-    that block to the newest, both included. The transaction is final once ``deep`` reaches
+    that block to the newest, both included; the transaction is final once ``deep`` reaches
     ``needed``.
     """
 
@@ -143,8 +146,8 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns a transaction that the service sent earlier. Returns None if the chain does not know
-    the transaction or it failed; the transaction then has to be sent again. Raises NodeError."""
+    """Returns the state of a transaction that the service sent earlier. Returns None if the chain
+    does not know it or it failed, so that the caller has to send another one. Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:
@@ -162,10 +165,11 @@ class Unsigned:
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
-        """Raises DexRefused, because this route asks for no signatures."""
+        """Always raises DexRefused, because swaps at this venue need no signatures."""
         raise DexRefused(_REASON, "signatureKey")
 
     def refuse(self, signatures: Sequence[GivenSignature]) -> None:
-        """Raises DexRefused if a create carries signatures."""
+        """Raises DexRefused if the create request carries signatures, because swaps at this venue
+        need none."""
         if signatures:
             raise DexRefused(_REASON, "signatures")

@@ -1,10 +1,11 @@
-"""An intent venue: the owner signs a permit and an order, and the venue's solver settles the order.
+"""A venue for signed orders (intents): the owner signs a permit and an order, and the venue's
+solver settles the order.
 
 The owner signs in two steps: 0 the permit for the settlement contract, 1 the order. If the contract
-has an allowance already, or no permit shall be signed, the order is signed alone. A token without
-permits is taken by Permit2: the owner approves Permit2 once, then signs one document, a transfer
-whose witness is the order. The venue pays nobody but the owner, because the order names its
-receiver before the create does.
+already has an allowance, or the request asks for no permit, only the order is signed. For a token
+without permits, Permit2 is used: the owner approves Permit2 once, then signs one document, a
+transfer whose witness is the order. The venue pays only the owner, because the receiver is part of
+the signed order, which exists before the create request names a receiver.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ from swapdesk.wire.orders import LegStatus
 class SignedOrder(Struct, frozen=True):
     """An order with its signatures, as the solver submits it.
 
-    ``by_permit2`` is True if ``signature`` is that of a Permit2 transfer whose witness is the
-    order.
+    ``by_permit2`` is True if ``signature`` belongs to a Permit2 transfer whose witness is the
+    order, False if it belongs to the order itself.
     """
 
     order: IntentOrder
@@ -68,7 +69,8 @@ class SignedOrder(Struct, frozen=True):
 
 
 def order_of(deal: Deal, owner: str) -> IntentOrder:
-    """Returns the order, which is always the same for a quote and an owner."""
+    """Returns the order for the owner to sign. The result is always the same for a quote and an
+    owner."""
     owner = checksummed(owner)
     nonce = hashlib.sha256(f"{deal.quote_id} {owner}".encode()).digest()[:16]
     plan = deal.plan
@@ -86,8 +88,8 @@ def order_of(deal: Deal, owner: str) -> IntentOrder:
 
 
 def signed_order(deal: Deal, owner: str, notes: Mapping[str, str]) -> SignedOrder:
-    """Returns a deal's order with the signatures in ``notes``. Raises ValueError if they are
-    missing."""
+    """Returns the order of a deal with the signatures that are stored in ``notes``. Raises
+    ValueError if they are missing."""
     by_permit2 = "permit2Signature" in notes
     named = "permit2Signature" if by_permit2 else "orderSignature"
     signature = read_signature(str(notes.get(named, "")))
@@ -144,10 +146,10 @@ _FEE = Decimal("0.1")
 
 
 class Isthmus(PoolsVenue):
-    """The intent venue. ``pools`` give the prices; ``solver`` submits orders to the settlement
-    contract.
+    """The intent venue.
 
-    The contract settles an order once, whoever submits it.
+    ``pools`` give its prices; the wallet ``solver`` submits orders to the settlement contract,
+    which settles an order only once.
     """
 
     def __init__(
@@ -300,8 +302,9 @@ class Isthmus(PoolsVenue):
     async def _settled(
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
-        """Returns the leg of an order as the settlement transaction shows it; None if the chain
-        does not know the transaction or it failed."""
+        """Returns the report of an order from its settlement transaction; FINISHED only once the
+        transaction is final. Returns None if the chain does not know the transaction or it
+        failed."""
         sent = await looked_up(reader, transaction)
         if sent is None:
             return None

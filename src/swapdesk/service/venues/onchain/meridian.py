@@ -1,7 +1,8 @@
 """A cross-chain portal: tokens are locked on one chain, and a relayer pays out on the other.
 
-Both tokens are the same asset, exchanged one for one less a share. The native coin that is sent
-along pays the bridge fee, which covers the relayer's payout, and a small fee of the venue.
+Both tokens are the same asset, exchanged one for one minus the relayer's share. The transaction
+also carries native coin, which pays the bridge fee (for the relayer's payout) and a small fee of
+the venue.
 """
 
 from __future__ import annotations
@@ -53,12 +54,13 @@ _BUFFER = Decimal("1.25")
 _WEI = Decimal(10**18)
 
 PriceOfCoin = Callable[[str], Decimal | None]
-"""A function that returns the dollars for a chain's native coin, by short name; None if unknown."""
+"""A function that returns the price of a chain's native coin in dollars, by the chain's short name;
+None if unknown."""
 
 
 class Meridian(Unsigned):
-    """The portal as an on-chain venue. ``assets`` names, for each chain, the asset that each token
-    contract stands for. The relayer holds all of these tokens."""
+    """The portal as an on-chain venue. ``assets`` holds, by chain, the name of the asset that each
+    token contract stands for. The relayer holds tokens of all these contracts."""
 
     def __init__(
         self,
@@ -135,10 +137,9 @@ class Meridian(Unsigned):
         return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
-        """Returns True if the relayer holds too few tokens for a payout.
+        """Returns True if the relayer does not hold enough tokens for a payout.
 
-        This is checked before a swap is prepared. Later it would be too late, because the sold
-        tokens would be locked already.
+        This is checked before a swap is prepared, because afterwards the sold tokens are locked.
         """
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
@@ -242,8 +243,8 @@ class Meridian(Unsigned):
 
 
 def _rescaled(units: int, decimals: int, wanted: int) -> int:
-    """Converts an amount to another token of the same asset with ``wanted`` decimals, rounded
-    down."""
+    """Converts an amount in the smallest unit of a token with ``decimals`` to the smallest unit of
+    a token with ``wanted`` decimals, rounded down."""
     if wanted >= decimals:
         return int(units * 10 ** (wanted - decimals))
     return int(units // 10 ** (decimals - wanted))

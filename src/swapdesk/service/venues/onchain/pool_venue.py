@@ -1,7 +1,7 @@
 """Venues that trade through pools: a pair's path and price, the swap by a router, and its outcome.
 
-Basalt's router needs an approval; it also takes and pays the native coin. Fathom's router takes an
-EIP-2612 permit with the swap, or an approval before the swap.
+Basalt's router needs an approval; it can also receive and pay native coins. Fathom's router takes
+an EIP-2612 permit together with the swap, or an approval before the swap.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ MOST_HOPS = 3
 
 
 class PricedPath(Struct, frozen=True):
-    """A path of token contracts; ``paid`` is what its pools pay, in the smallest unit of the last
-    token."""
+    """A path of token contracts from pool to pool. ``paid`` is what the last pool pays, in the
+    smallest unit of the last token; ``impact`` is the share of the price that is lost because of
+    the swap's size."""
 
     tokens: tuple[str, ...]
     paid: int
@@ -88,7 +89,8 @@ class Paths:
             self._beside.setdefault(pool.token1, {})[pool.token0] = pool
 
     def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
-        """Yields every path of at most ``MOST_HOPS`` pools that visits no token twice."""
+        """Yields every path from token ``start`` to token ``end`` of at most ``MOST_HOPS`` pools
+        that visits no token twice."""
         if start == end or start not in self._beside or end not in self._beside:
             return
         waiting: list[tuple[str, ...]] = [(start,)]
@@ -104,8 +106,8 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """Returns the path that pays most now, the shorter one if two pay the same; None if no path
-        pays."""
+        """Returns the path from ``start`` to ``end`` that pays most for ``amount`` now; the shorter
+        path if two pay the same; None if no path pays anything."""
         best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
@@ -128,15 +130,15 @@ class Paths:
 
 _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
 _LATE = timedelta(seconds=60)
-"""Time after the transaction's deadline. If the chain does not know the transaction by then, it
-counts as failed."""
+"""Time that is added to a transaction's deadline. If the chain does not know the transaction by
+then, it counts as failed."""
 
 _MINUTES = Decimal("0.5")
 _PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
 
 _GAS_SHARE = 5
-"""The gas limit of a transaction is the gas that a trial needed, plus this part of it: one
-fifth."""
+"""Divisor for a margin of gas: the gas limit of a transaction is the estimated gas plus one fifth
+of it."""
 
 
 def contract_of(token: Token, place: ChainPlace) -> str:
@@ -158,8 +160,8 @@ class Pools:
         return self._readers[deal.token_in.chain_data.short_name]
 
     async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
-        """Prices a swap along the best path, in a transaction of its sender; returns None if no
-        path pays."""
+        """Prices a swap along the best path; returns None if no path pays anything. ``gas`` is the
+        gas of the transaction without its pools, ``gas_a_hop`` the gas of each pool on the path."""
         view, path = await self.best(question.token_in, question.token_out, question.amount)
         if path is None:
             return None
@@ -174,8 +176,8 @@ class Pools:
         )
 
     def connects(self, token_in: Token, token_out: Token) -> bool:
-        """Returns True if a path of pools connects the tokens on one chain; wrapping a coin does
-        not count."""
+        """Returns True if both tokens are on the same chain and a path of pools connects them. A
+        pair of a coin and its wrapped form is not connected."""
         chain = token_in.chain_data.short_name
         if chain != token_out.chain_data.short_name or chain not in self._paths:
             return False
@@ -194,8 +196,8 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """Returns what a quote promises. ``out`` is the amount that the venue pays; None if it is what
-    the pools of ``path`` pay."""
+    """Returns what a quote promises. ``out`` is the amount that the venue pays, if that is not what
+    the pools of ``path`` pay (None)."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(
@@ -210,9 +212,10 @@ def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) 
 async def tried(
     reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
-    """Returns the wallet's transaction after a successful trial on the current state of the chain.
+    """Returns the transaction for the wallet to send, after the chain's node has simulated the call
+    successfully.
 
-    Raises DexRefused with the contract's reason if the trial reverts.
+    Raises DexRefused with the contract's reason if the simulation reverts.
     """
     try:
         gas = await reader.client.estimate(call)
@@ -237,11 +240,12 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns the state of the confirmed transaction as a leg, and the transaction's receipt.
+    """Returns a report on the order's confirmed transaction, and the transaction's receipt, which
+    is None unless the report's status is FINISHED.
 
-    The receipt is None unless the leg is FINISHED. A leg is FINISHED only after as many blocks as
-    the chain requires. A transaction that the chain does not know counts as waiting for a block
-    until it can no longer be executed, and as FAILED after that.
+    The status is FINISHED only after as many blocks as the chain requires. A transaction that the
+    chain does not know counts as on its way until it can no longer be executed, and as FAILED after
+    that.
     """
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
@@ -304,11 +308,11 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """A venue that trades at the prices of ``pools``. Unless a subclass allows more, both tokens
-    need a contract, which excludes native coins.
+    """Base class of venues that trade at the prices of ``pools``. Unless a subclass allows more,
+    both tokens need a contract, which excludes native coins.
 
     ``contract`` is the address of the contract that takes the tokens, the same on every chain.
-    ``permits`` finds out, for each chain, which tokens take permits.
+    ``permits`` finds out, for each chain, which tokens accept permits.
     """
 
     def __init__(
@@ -341,7 +345,7 @@ class PoolsVenue:
 
 
 class RouterVenue(PoolsVenue):
-    """A venue that swaps by a router, in the trader's own transaction."""
+    """Base class of venues that swap by a router, in a transaction that the trader sends."""
 
     async def _to_approve(self, deal: Deal, owner: str) -> Permission:
         return Permission(await self._spender.approvals(self._pools.reader(deal), deal, owner))

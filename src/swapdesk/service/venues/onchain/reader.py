@@ -1,6 +1,7 @@
-"""Reads one chain: reserves and fees once per block, the rest on demand.
+"""Reads one chain: reserves and fees once per block, everything else when it is asked for.
 
-Applies the constant-product formula of the pools' contract to integers, in the smallest units.
+Computes prices as the pools' contract does, by the constant-product formula on integers in the
+smallest units.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ SHARE = 10_000
 
 
 class Hop(Struct, frozen=True):
-    """The reserves of one pool in the direction of a swap; ``fee`` is in parts of 10,000."""
+    """A pool as a swap uses it: the reserves of the token sold and of the token bought, and ``fee``
+    in parts of 10,000."""
 
     reserve_in: int
     reserve_out: int
     fee: int
 
     def pays(self, amount: int) -> int:
-        """Returns exactly what the contract pays for ``amount``, in its integer arithmetic."""
+        """Returns the amount that the pool's contract pays for ``amount``, exactly, because this
+        uses the contract's integer arithmetic."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
             return 0
@@ -48,8 +51,9 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns how much worse the paid amount is than the price of a very small swap, as a share of
-    that price. Fees are not part of it."""
+    """Returns by how much the price of this swap is worse than that of a very small swap through
+    the same pools, as a share of the latter (0 to 1). The pools' fees are in both prices, so they
+    do not count."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -68,7 +72,7 @@ def less(units: int, percent: Decimal) -> int:
 class ChainPlace(Struct, frozen=True):
     """A chain that venues trade on.
 
-    ``name`` is its short name and ``wrapped`` the contract of the wrapped native coin. A
+    ``name`` is the chain's short name and ``wrapped`` the contract of the wrapped native coin. A
     transaction is final after ``confirmations`` blocks.
     """
 
@@ -96,7 +100,8 @@ _CALLS_AT_ONCE = 60
 
 
 class ChainView(Struct, frozen=True):
-    """One block as quotes use it: reserves by pool address, and the price of gas."""
+    """The state of a chain at one block, as quotes use it: reserves by pool address, and the price
+    of gas."""
 
     height: int
     fees: Fees
@@ -115,7 +120,8 @@ class ChainView(Struct, frozen=True):
 
 
 class OnchainReader:
-    """Reads one chain for all venues. Every method raises NodeError."""
+    """Reads one chain for all venues. Methods that ask the chain's node raise NodeError if it does
+    not answer."""
 
     def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
         self.place = place
@@ -127,11 +133,12 @@ class OnchainReader:
         self._looking: SharedWork[ChainView] = SharedWork()
 
     def watch(self, pools: Iterable[PoolPlace]) -> None:
-        """Adds pools whose reserves are read with every block."""
+        """Adds pools, whose reserves are from now on read with every block."""
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
-        """Returns the newest block, which is read once for all callers that wait for it."""
+        """Returns the state at the newest block; a state read less than FRESH_SECONDS ago is
+        returned again. Callers that wait at the same time share one read."""
         if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
         return await asyncio.shield(self._looking.begin(self._look))
@@ -173,8 +180,9 @@ class OnchainReader:
     async def aggregate(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[bytes | None]:
-        """Returns the answers to several contract calls, sent as one call; None for a call that
-        reverts."""
+        """Returns the answers to several contract calls, which are sent as one call; the answer is
+        None for a call that reverts. A call is the contract's address, the method and its
+        arguments."""
         if not calls:
             return []
         from eth_abi.abi import decode
@@ -193,7 +201,8 @@ class OnchainReader:
     async def numbers(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[int | None]:
-        """Returns each answer of ``aggregate`` as one number; None if there is none."""
+        """Returns the answers to several contract calls, each read as one number. The number is
+        None if the call reverts or its answer is too short."""
         return [
             None if answer is None or len(answer) < 32 else _number(answer, 0)
             for answer in await self.aggregate(calls)
