@@ -18,9 +18,9 @@ from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.notation import NOTHING, tracker_amount
 from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 SHORT_ID = 6

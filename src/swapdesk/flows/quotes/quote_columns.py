@@ -41,8 +41,9 @@ from swapdesk.flows.quotes.ranking import (
     note_of,
     usd_in_output,
 )
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import MarkupType, Quote, RouteType
+from swapdesk.wire.quotes import MarkupType, Quote
 
 NOTE_WIDTH = 6
 

@@ -20,9 +20,10 @@ from msgspec.structs import force_setattr, replace
 
 from swapdesk.flows.notation import counted
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.codec import refuse_deep
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
-from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery
 from swapdesk.wire.tokens import Token
 
 MOST_MARKUP = Decimal(4)

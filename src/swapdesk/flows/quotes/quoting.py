@@ -27,6 +27,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import (
     ROUGH,
     AmountError,
@@ -35,14 +36,7 @@ from swapdesk.wire.encoding.numbers import (
     survives_double,
 )
 from swapdesk.wire.encoding.time_range import within_range
-from swapdesk.wire.quotes import (
-    Limits,
-    PairLimits,
-    PairLimitsQuery,
-    PrivateSendQuote,
-    Quote,
-    RouteType,
-)
+from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, PrivateSendQuote, Quote
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

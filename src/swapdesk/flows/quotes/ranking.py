@@ -27,8 +27,9 @@ from msgspec.structs import replace
 
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import AmountType, FilteredReason, Quote, RouteType
+from swapdesk.wire.quotes import AmountType, FilteredReason, Quote
 
 FeesKind = Literal["in price", "usd", "unknown"]
 """How a quote states its fees. ``in price``: they are part of the rate. ``usd``: ``feeUsd`` states

@@ -111,7 +111,7 @@ from swapdesk.tui.widgets.quote_table import (
     ways_lines,
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
