@@ -193,8 +193,8 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background tasks of a process until the block ends, then writes the request counts
-    that are not stored yet.
+    """Runs the background tasks of a process until the ``async with`` block ends, then writes the
+    request counts that are not stored yet.
 
     ``stop`` is set if the process can no longer work.
     """

@@ -44,11 +44,10 @@ class Verdict(Struct, frozen=True):
     other_chain, unsafe, pattern, unknown_kind; of a memo one of valid, none, missing, waived,
     waiver, unused, character, length, range. ``reason`` is a sentence for the screen. ``position``
     counts characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``.
-    ``account`` is the same for all spellings of an account.
-
-    ``warnings`` never block a payment. A ``doubt`` needs the user's consent before a payment: it
-    says how the payment may be lost, or why a memo may not be the one that was given out. It is
-    empty if there is none. ``proves`` is how sure it is that the text is such an address.
+    ``account`` is the same for all spellings of an account. ``warnings`` never block a payment. A
+    ``doubt`` needs the user's consent before a payment: it says how the payment may be lost, or why
+    a memo may not be the one that was given out. It is empty if there is none. ``proves`` says how
+    strongly the text's form shows that it is such an address.
     """
 
     ok: bool

@@ -375,8 +375,8 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Returns the bounds in units of the token received; None if no quote by the amount
-        received is possible now.
+        """Returns the bounds in units of the token received; None if no route can be priced by an
+        amount to receive now.
 
         ``markup``, in percent, is not applied to venues that do not support markup.
         """
