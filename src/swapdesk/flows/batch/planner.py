@@ -63,9 +63,10 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wallet.accounts import has_smart_accounts
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.multi import MultiOrderRequest
-from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 8

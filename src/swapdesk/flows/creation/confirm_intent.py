@@ -49,8 +49,8 @@ from swapdesk.flows.payees.recipients import (
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.orders import DisplayStatus
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

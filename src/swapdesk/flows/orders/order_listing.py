@@ -25,7 +25,7 @@ from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import LAST_HEARD, WAITING, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 _FIELD = re.compile(r"([a-z]{1,12}):(.*)")
 ROUTES = tuple(RouteType)

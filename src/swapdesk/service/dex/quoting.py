@@ -22,9 +22,10 @@ from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
-from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
+from swapdesk.wire.quotes import FilteredReason, Limits, Quote
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)

@@ -51,13 +51,8 @@ from swapdesk.service.store.records import (
 from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import (
-    ExchangeRequest,
-    Order,
-    OrderQuery,
-    OrderStatusCode,
-    PrivateSendRequest,
-)
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import Order, OrderQuery, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,8 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.orders import ExchangeRequest, LegStatus, OrderStatusCode, PrivateSendRequest
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 

@@ -29,7 +29,7 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]

@@ -28,6 +28,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.wire.chains import SwapProvider
+from swapdesk.wire.choices import RouteType, SortOrder
 from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.quotes import (
@@ -37,8 +38,6 @@ from swapdesk.wire.quotes import (
     PrivateSendQuote,
     Quote,
     QuoteSort,
-    RouteType,
-    SortOrder,
 )
 from swapdesk.wire.tokens import Token
 

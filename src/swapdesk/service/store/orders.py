@@ -46,8 +46,8 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.orders import OrderQuery, OrderSort, OrderStatusCode
-from swapdesk.wire.quotes import SortOrder
 
 
 class Quotes(Subject):

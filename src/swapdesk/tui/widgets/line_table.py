@@ -101,8 +101,8 @@ class KeyedRows:
 
     def group_top(self, room: int) -> int:
         """Returns the position of the row to scroll to if the view must move up to the cursor. It
-        is the cursor's row or, if labels are right above that row, the first of those labels that
-        fits into ``room`` rows together with it."""
+        is the cursor's row or the first of the labels right above it, as far as these fit into
+        ``room`` rows together with the cursor's row."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
