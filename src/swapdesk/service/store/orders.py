@@ -326,8 +326,8 @@ class Orders(Subject):
 
         ``tolerance`` is the largest allowed difference between ``now`` and the database's clock;
         beyond it, ClockDiffers is raised. If it is given, the end of leases is compared with the
-        database's clock. (A process whose own clock is ahead would otherwise take orders that are
-        still leased.) If it is None, ``now`` decides.
+        database's clock, otherwise with ``now``. (With several processes, one whose own clock is
+        ahead would otherwise take orders that are still leased.)
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
