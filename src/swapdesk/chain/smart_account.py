@@ -280,8 +280,8 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """Returns the operation as a JSON-RPC object. A factory that the operation does not have is
-    left out. ``with_signature`` says whether the signature is included."""
+    """Returns the operation as a JSON-RPC object. The factory's fields are left out if the
+    operation has no factory. ``with_signature`` says whether the signature is included."""
     fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),

@@ -292,8 +292,8 @@ class Control:
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
-        """Returns the ``wallets`` from which the exchanges pay on ``?chain=``, labelled as
-        explorers label them."""
+        """Returns the ``wallets`` from which the exchanges pay on the chain that ``?chain=`` names,
+        labelled as explorers label them."""
         chain = request.query_params.get("chain", "")
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 

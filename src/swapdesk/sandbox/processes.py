@@ -190,7 +190,7 @@ def leave_loaded_alone() -> None:
 
 class Stop(asyncio.Event):
     """An event that is set when the process is told to end. ``again`` is a second event, which is
-    set when the process is told so once more."""
+    set when the process is told to end once more."""
 
     def __init__(self) -> None:
         super().__init__()

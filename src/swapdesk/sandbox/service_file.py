@@ -320,7 +320,7 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 def store_at(url: str) -> Place:
     """Returns how to connect to the database at a URL; its password is taken from the environment.
-    Raises ValueError if the URL is of no use or contains a password."""
+    Raises ValueError if the URL cannot be used or contains a password."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -464,8 +464,8 @@ class _Reading:
     def _payments(
         self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
     ) -> PaymentsEntry | None:
-        """Reads the table ``payments``. Every problem, such as a missing key, is added to the
-        problems of the file; None is returned then."""
+        """Reads the table ``payments``. If it has a problem, such as a missing key, the problem is
+        added to those of the file and None is returned."""
         where = ("payments",)
         keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
         if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):

@@ -73,7 +73,7 @@ class Onchain(Struct, frozen=True):
 
     The mappings are by the chain's short name: ``readers`` hold the EVM chains, ``solana`` the
     Solana chains. ``bundler`` builds and submits the bundles that pay the deposits of groups of
-    orders. ``payments`` serves callers who pay for each API call: the prices, and the facilitator
+    orders. ``payments`` is for callers who pay for each API call: the terms, and the facilitator
     that settles the payments. If it is None, calls without credentials are refused.
     """
 
@@ -193,8 +193,8 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background tasks of a process until the block ends, then writes the request counts
-    that are not stored yet.
+    """Runs the background tasks of a process until the ``async with`` block ends, then writes the
+    request counts that are not stored yet.
 
     ``stop`` is set if the process can no longer work.
     """

@@ -86,8 +86,8 @@ class ServiceCatalog:
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replaces the security verdict of a token and removes the pages that show it from the
-        cache."""
+        """Replaces the security verdict of a token and drops the cached pages that show the
+        token."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token

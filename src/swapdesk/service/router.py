@@ -466,8 +466,8 @@ class Surface:
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
         """Verifies and reserves the payment, and yields the payer while the paid call is carried
-        out. The payment is settled if the block ends normally, and made usable again if the block
-        raises.
+        out. The payment is settled if the ``async with`` block ends normally, and made usable again
+        if the block raises.
 
         Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
         answer has to be withheld.

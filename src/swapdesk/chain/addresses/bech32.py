@@ -94,7 +94,8 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
     """Returns the index of the wrong character in ``data`` if a single wrong character explains the
     wrong checksum; None otherwise. ``data`` is in lower case and includes the checksum.
 
-    BIP 173 allows a program to show the position, but not to offer a correction.
+    The checksum is linear, so a wrong character leaves a remainder that depends only on its place
+    and its error. BIP 173 allows a program to show the position, but not to offer a correction.
     """
     if any(character not in CHARSET for character in data):
         return None

@@ -48,7 +48,8 @@ class Verdict(Struct, frozen=True):
 
     ``warnings`` never block a payment. A ``doubt`` needs the user's consent before a payment: it
     says how the payment may be lost, or why a memo may not be the one that was given out. It is
-    empty if there is none. ``proves`` is how sure it is that the text is such an address.
+    empty if there is none. ``proves`` says how strongly the text's form shows that it is such an
+    address.
     """
 
     ok: bool
@@ -264,11 +265,11 @@ for example because the payment is in a token."""
 class LinkForm(Struct, frozen=True):
     """The form of the payment links of one URI scheme.
 
-    ``begin`` is how they begin; if it is empty, such links are read but not written. The other
-    fields are names of parameters: ``amount`` for whole tokens, ``units`` for base units,
-    ``address`` for an address that is not in the path. A written link uses the first name in
-    ``memo``. If ``contract`` is empty, links cannot name a token, so none is written for a token.
-    ``path`` is the word that precedes the address in the path or stands in its place.
+    ``begin`` is how they begin; if it is empty, such links are read but not written. ``path`` is
+    the word that precedes the address in the path or stands in its place. The other fields are
+    names of parameters: ``amount`` for whole tokens, ``units`` for base units, ``address`` for an
+    address that is not in the path. A written link uses the first name in ``memo``. If ``contract``
+    is empty, links cannot name a token, so none is written for a token.
     """
 
     begin: str = ""

@@ -97,8 +97,8 @@ def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the swaps that bring pools which deviate by more than BAND back to the market, the
-    furthest first.
+    """Returns the swaps that bring pools back to the market, for the pools that deviate by more
+    than BAND, the furthest first.
 
     ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
     contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The

@@ -171,8 +171,8 @@ class Node:
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
         """Calls a method; returns its result, or an awaitable of the result.
 
-        Everything that is due is done before, except for ``venue_legs``, which must not change
-        anything. Raises Problem.
+        Everything that is due is done first, unless the method is ``venue_legs``, which must not
+        change anything. Raises Problem.
         """
         if method != "venue_legs":
             self.step()

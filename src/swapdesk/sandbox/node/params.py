@@ -119,8 +119,8 @@ class FaultAdd(RequestModel):
 
 
 class Fund(RequestModel):
-    """A gift of coins on an embedded chain, or of the token with the contract or mint ``token``, in
-    its smallest units."""
+    """A gift of the chain's coin on an embedded chain, or of the token with the contract or mint
+    ``token``. ``units`` are smallest units."""
 
     chain: ChainName
     address: Address

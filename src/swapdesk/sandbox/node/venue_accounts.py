@@ -145,8 +145,8 @@ class OrderFaults:
 
     def _release(self, fault: FaultAdd) -> None:
         """Releases the deposits of an order, or of an exchange, that are held for a check, and
-        removes the faults that would hold later ones. Raises Problem if there are none of
-        either."""
+        removes the faults that would hold later ones. Raises Problem if there is neither a held
+        deposit nor such a fault."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:

@@ -221,8 +221,8 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """Returns True if an order of this creation time is still shown, which is for exactly 48
-    hours."""
+    """Returns True if an order that was created at ``created`` is still shown. Orders are shown for
+    exactly 48 hours."""
     return now - created <= WINDOW
 
 

@@ -273,9 +273,9 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Returns the private routes, in which every priced one now has the same time estimate and the
-    same end of validity, so that these figures do not reveal the venues. ``bounds`` are those of
-    the pair; None if unknown."""
+    """Gives all priced private routes the same time estimate and the same end of validity, so that
+    these figures do not reveal the venues; returns all the routes. ``bounds`` are those of the
+    pair; None if unknown."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes

@@ -193,8 +193,8 @@ _WITHOUT_FIGURE = {
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     """Returns the text of ``error`` for a route without a price: the reason and, if the amount is
-    the reason, an amount that the route takes. ``waited`` is the time waited for the venues, in
-    seconds."""
+    the reason, an amount that the route takes. ``waited`` is how many seconds the service waited
+    for the venues."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:

@@ -229,9 +229,10 @@ class Database(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Returns a context manager that keeps out other processes which use the same name.
+        """Returns an async context manager that keeps out other processes which use the same name.
 
-        Its block may await anything. If the process is killed, its lock ends.
+        Anything may be awaited in its ``async with`` block. If the process is killed, its lock
+        ends.
         """
         ...
 

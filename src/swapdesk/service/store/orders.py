@@ -324,10 +324,10 @@ class Orders(Subject):
     ) -> list[StoredOrder]:
         """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
 
-        With a ``tolerance`` the end of leases is compared with the database's clock, which is the
-        same for all processes. (A process whose own clock is ahead would otherwise take orders that
-        are still leased.) Raises ClockDiffers if ``now`` differs from the database's clock by more
-        than ``tolerance``.
+        ``tolerance`` is the largest allowed difference between ``now`` and the database's clock;
+        beyond it, ClockDiffers is raised. If it is given, the end of leases is compared with the
+        database's clock, otherwise with ``now``. (With several processes, one whose own clock is
+        ahead would otherwise take orders that are still leased.)
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
@@ -342,10 +342,11 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases to ``lease_until``, by the same clock as ``claim_due``.
+        """Extends the owner's leases to ``lease_until``.
 
-        With a ``tolerance``, which means that there may be several processes, the worker's sign of
-        life is recorded too. Raises ClockDiffers.
+        ``tolerance`` is that of ``claim_due`` and chooses the clock in the same way. If it is
+        given, there may be several processes, so the worker's sign of life is recorded too. Raises
+        ClockDiffers.
         """
 
         async def renewed(db: Transaction) -> None:

@@ -360,7 +360,7 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
         """Keeps out other processes by a lock on a connection outside the pool. All connections of
-        the pool thus remain available to the code inside the block."""
+        the pool thus remain available to the code in the ``async with`` block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:

@@ -253,8 +253,8 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """Orders that were created together; ``chain`` is the chain on which all of them sell, by short
-    name."""
+    """Orders that were created together. ``chain`` is the short name of the chain on which all of
+    them sell."""
 
     multi_id: str
     partner_id: str

@@ -85,8 +85,8 @@ class Block(Struct, frozen=True, array_like=True):
     transactions: tuple[MinedTransaction, ...] = ()
 
     def sealed(self) -> Block:
-        """Returns the block with its hash, which is the hash of its header, encoded in RLP as in
-        Prague."""
+        """Returns the block with its hash: the hash of the RLP-encoded header, which has the fields
+        of the Prague fork."""
         return replace(self, hash=keccak(rlp.encode(self._header)))
 
     @property

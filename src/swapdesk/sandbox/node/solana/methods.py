@@ -390,8 +390,8 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
     """Returns the transaction of a ``sendTransaction`` request. Unless the request skips the
-    preflight, its signatures are checked and it is simulated first. Raises Problem if that
-    fails."""
+    preflight, the transaction's signatures are checked and it is simulated first. Raises Problem if
+    a check or the simulation fails."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)

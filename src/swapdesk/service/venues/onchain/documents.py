@@ -189,8 +189,8 @@ async def find_domain(
     """Returns the EIP-712 domain for signed permissions that the token accepts; None if it accepts
     none.
 
-    The token is taken to accept them if it answers the call of ``needed`` with ``arguments`` by one
-    word (32 bytes). The result is also None if the domain hash that the token states does not
+    The token is taken to accept them if a call of the method ``needed`` with ``arguments`` returns
+    one word (32 bytes). The result is also None if the domain hash that the token states does not
     follow from its name and version. Raises NodeError.
     """
     separator, word, name, version = await reader.aggregate(

@@ -36,7 +36,7 @@ class Hop(Struct, frozen=True):
     fee: int
 
     def pays(self, amount: int) -> int:
-        """Returns the amount that the pool's contract pays for ``amount``, exactly, because this
+        """Returns exactly the amount that the pool's contract pays for ``amount``. The calculation
         uses the contract's integer arithmetic."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
