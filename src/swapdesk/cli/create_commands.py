@@ -1,5 +1,6 @@
-"""``swap``, ``send``, ``fund`` and ``sign``: create an order from a quote after the same checks as
-the desk, pay its deposit from the wallet, or show what a wallet would sign."""
+"""The commands ``swap``, ``send``, ``fund`` and ``sign``. They create an order from a quote after
+the same checks as the desk, pay an order's deposit from the wallet, or print what a wallet would
+sign."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ DEFAULT_MAX_LOSS = "3"
 
 @reader
 def read_max_loss(value: str) -> Decimal | None:
-    """Returns a percentage from 0 to 100; None for ``any``."""
+    """Returns a percentage from 0 to 100; None for the text ``any``. Raises click.BadParameter for
+    any other text."""
     if value == "any":
         return None
     return read_number(
@@ -112,7 +114,7 @@ create_options = options(
         help="Who gets the money: an address, a payment link or @name.",
     ),
 )
-"""The options of both creating commands, ``swap`` and ``send``."""
+"""The options that the commands ``swap`` and ``send`` have in common."""
 
 
 @click.command(cls=WithLists, lists=("exchanges", "venues"))
@@ -195,8 +197,8 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """Returns two values for a quote that was shown here within the last hour: the answer of the
-    service that contained it, and the quote. None if there is no such quote."""
+    """Returns a quote that was shown by this profile within the last hour: the service's answer
+    that contained it, and the quote. None if there is no such quote."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())

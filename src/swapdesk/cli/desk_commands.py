@@ -1,6 +1,5 @@
-"""Commands on the desk: ``quote``, ``tokens``, ``chains``, ``orders``, ``account``, ``why``,
-``inspect``, ``support``, ``api`` and ``listen``.
-"""
+"""The commands that use the connected desk: ``quote``, ``tokens``, ``chains``, ``orders``,
+``account``, ``why``, ``inspect``, ``support``, ``api`` and ``listen``."""
 
 from __future__ import annotations
 
@@ -159,7 +158,7 @@ choosing = options(
         " may be part of an address, a hash or a request id.",
     ),
 )
-"""The options ``--filter`` and ``--sort``, in the language of the orders' screen."""
+"""The options ``--filter`` and ``--sort``, with the syntax of the desk's orders screen."""
 
 
 @orders.command("list")
@@ -379,7 +378,7 @@ searching = options(
     ),
     click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
 )
-"""The argument TEXT, and the option that limits how often the service is asked."""
+"""The argument TEXT, and the option ``--reads`` that limits how often the service is asked."""
 
 
 @click.command()
@@ -510,7 +509,7 @@ def api(
 ) -> int:
     """Call one operation under /v2 and print its answer unchanged.
 
-    Only reading calls are made without --yes. The answer is JSON in every form.
+    Only reading calls are made without --yes. The answer is printed as JSON also without --json.
     """
     pairs = [_pair(text) for text in query]
     body = _body(data) if data is not None else None

@@ -1,4 +1,5 @@
-"""``wallet``: keys of this profile, what they have and who may take of it."""
+"""The ``wallet`` commands: the keys of this profile, what their accounts have, and who may take
+tokens from them."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ FORMS = {
     "keygen": "keygen",
     "base58": "keygen",
 }
-"""The forms in which a key can be given: for each name on the command line, the wallet's name."""
+"""The forms in which a key can be imported: for each name on the command line, the wallet's
+name."""
 MOST_GAS_COINS = 100
-"""The largest accepted amount for gas in whole coins. A larger number is refused, because it is
-probably a typing error."""
+"""The most gas that can be typed, in whole coins. A larger number is probably a typing error and is
+refused."""
 
 
 @click.group()
@@ -36,7 +38,8 @@ def wallet() -> None:
 
 @reader
 def read_coins(value: str) -> int:
-    """Reads a number of whole coins of an EVM chain, in plain digits; returns wei."""
+    """Reads a number of whole coins of an EVM chain, written in plain digits; returns the amount in
+    wei. Raises click.BadParameter for any other text."""
     whole, _, part = value.partition(".")
     if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
         raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")

@@ -134,8 +134,8 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the payment with ``taken`` read from the chain: True if the payee has taken the
-        money, None if the node did not answer. Returns it unchanged if the wallet has no node of
+        """Returns the payment with ``taken`` read from the chain: True if the payment was
+        executed, None if the node did not answer. Returns it unchanged if the wallet has no node of
         its chain."""
         link = next(
             (

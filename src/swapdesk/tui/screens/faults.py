@@ -54,7 +54,8 @@ MOST_TOLD = 3
 
 
 class FaultsScreen(Page):
-    """A page that makes something go wrong in the sandbox on purpose, such as a late payout."""
+    """A page that makes something go wrong in the sandbox on purpose, such as an exchange that
+    holds a deposit back."""
 
     NAME = "Faults"
     SPENDS = "read"

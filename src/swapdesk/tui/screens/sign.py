@@ -99,8 +99,9 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """How the page draws a signing session. ``short`` is True on a screen with few rows. ``roomy``
-    draws empty rows between the blocks. ``headed`` draws the heading above the review."""
+    """How the page draws a signing session. ``short`` is True on a screen with few rows. With
+    ``roomy`` there are empty rows between the blocks, and with ``headed`` the heading is drawn
+    above the review."""
 
     session: SigningSession[Any]
     short: bool
@@ -138,8 +139,8 @@ class SignView(FittedLines):
     the signing session."""
 
     class LaidOut(Message):
-        """The message that the size of the widget changed. Only then is it known which of its rows
-        are visible."""
+        """The message that the widget was laid out in a new size. Which rows of the review are
+        visible is known only afterwards."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
@@ -248,8 +249,8 @@ class SignScreen(Page):
 
     def _fitting(self) -> SignState:
         """Returns how to draw the signing session at the present size. Empty rows are drawn only if
-        everything fits with them. The heading is left out only if the review fits without it and
-        not with it."""
+        everything still fits with them. The heading is left out if this makes the whole review
+        fit."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -283,8 +284,8 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """Records whether the end of the review is visible now. Once it was visible, the review may
-        be signed."""
+        """Checks whether the end of the review of the payload is visible. Once it was visible, the
+        user may sign."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -306,7 +307,7 @@ class SignScreen(Page):
 
     def raw_lines(self) -> list[str]:
         """Returns the payload as it was received, as lines of JSON in which unprintable characters
-        are escaped."""
+        are replaced by visible ones."""
         payload = self.signing.payload
         if payload is None:
             return []
@@ -416,8 +417,9 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does. Without a
-    review there is no heading, and the body says how the session stands."""
+    """Returns the heading of the page, which does not scroll, and the body, which does. If there is
+    no payload to review, the heading is empty and the body says what the signing session is
+    doing."""
     session = state.session
     review = session.review
     if review is not None:
@@ -435,7 +437,7 @@ def review_lines(
 ) -> tuple[list[Line], list[Line]]:
     """Returns the rows of a review in two parts: the heading (title and column names), which does
     not scroll, and the body (table of compared fields, objections, simulated changes, number of
-    matches and digest). ``roomy`` puts empty rows between the blocks."""
+    matches and digest). With ``roomy`` there are empty rows between the blocks."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -538,8 +540,8 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 def _agreement(review: Review, *, brief: bool) -> Line:
     """Returns a note beside the digest: whether the digest that the desk computed of the payload
-    equals the one that the wallet agent signs. Empty if one of the two is missing. ``brief``
-    shortens the words."""
+    equals the one that the wallet agent signs. Empty if one of the two is missing. With ``brief``
+    the words are shorter."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"

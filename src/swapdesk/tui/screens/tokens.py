@@ -170,8 +170,8 @@ class TokenTable(LineTable):
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` is called
     with the text of the chosen token, such as ``usdc.base``; if it is None, that text is written
-    into the line of the first page. ``beside`` is the token to sell if it was chosen before,
-    otherwise None."""
+    into the line of the first page. If the page chooses the token to buy, ``beside`` is the token
+    to sell; otherwise None."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -605,8 +605,8 @@ def _legend(what: CanDo) -> Line:
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
     """Returns rows that warn of tokens with a similar name: how many there are, and the first two
-    with the verdict of their security scan. Empty if there are none. ``short`` shortens the
-    words."""
+    with the verdict of their security scan. Empty if there are none. With ``short`` the words are
+    shorter."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

@@ -249,7 +249,7 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """Closes this page and opens the page of the order ``service_id`` instead."""
+        """Closes this page and opens the page of the order ``service_id``."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 
