@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from rows import each_row
 from service.http_calls import calling, declined
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
@@ -231,7 +232,7 @@ async def test_details_of_a_foreign_order_are_those_of_none(
         assert without_id(foreign) == without_id(unknown)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         {},
