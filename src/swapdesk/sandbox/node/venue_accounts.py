@@ -47,8 +47,8 @@ these faults, the first in this order applies.
 
 
 class OrderFaults:
-    """The faults that are set for existing legs, and the faults that wait for legs that are not
-    opened yet (``waiting``)."""
+    """The faults of existing legs, and the faults for legs that are not opened yet
+    (``waiting``)."""
 
     def __init__(
         self,

@@ -38,10 +38,10 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 class RouteQuestion(Struct, frozen=True):
     """A question for the prices of routes.
 
-    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent. If
-    ``markup_optional`` is True, venues that do not support markup are priced without it, instead of
-    being left out; it is True for a markup that is only the account's default. ``exclude`` lists
-    routes that must not be used, each as the codes of its venues.
+    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent.
+    ``markup_optional`` is True if the markup is only the account's default: venues that do not
+    support markup are then priced without it instead of being left out. ``exclude`` lists routes
+    that must not be used, each as the codes of its venues.
     """
 
     token_in: Token

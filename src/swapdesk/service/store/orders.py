@@ -234,8 +234,8 @@ class Orders(Subject):
         version is not ``expected_version``, if the rank would become smaller, or if the confirmed
         transaction belongs to another order.
 
-        ``before`` is the former status, for the registered listeners; if it is None, they are not
-        called.
+        ``before`` is the former status, which is reported to the registered listeners. If
+        ``before`` is None, the listeners are not called.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -393,7 +393,7 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Sets the due time of these orders to ``now``, except where it is earlier already.
+        """Sets the due time of these orders to ``now``, unless an order is due earlier already.
 
         Unknown orders, orders that are still being opened, and orders that are never looked at
         again are not changed.

@@ -316,7 +316,8 @@ class StoredBundle(Struct, frozen=True):
 
 
 class BundleUnderWay(Exception):
-    """Raised if another bundle has paid, or may still pay, some of these orders."""
+    """Raised if some orders of a bundle cannot be paid by it, because another bundle has paid or
+    may still pay them."""
 
 
 class QuoteConsumed(Exception):

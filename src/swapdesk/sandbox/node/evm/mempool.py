@@ -194,7 +194,7 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes those transactions of these senders whose nonce a block has already used.
+        """Removes those waiting transactions of ``senders`` whose nonce was used in a block.
         ``nonce_of`` returns an account's next nonce after the newest block."""
         for sender in senders:
             nonce = nonce_of(sender)

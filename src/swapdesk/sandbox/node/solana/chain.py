@@ -142,8 +142,8 @@ class SolanaChain:
     def signed(
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
-        """Builds a transaction with the newest blockhash and signs it; returns it with the last
-        height at which it is valid.
+        """Builds and signs a transaction with the newest blockhash; returns it with the last height
+        at which it is valid.
 
         The first signer pays the fee. ``memo`` makes the transaction unique, because two equal
         transactions would count as one.

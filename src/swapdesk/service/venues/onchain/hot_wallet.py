@@ -145,8 +145,9 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns the state of a transaction that the service sent earlier. Returns None if the chain
-    does not know it or it failed, so that the caller has to send another one. Raises NodeError."""
+    """Returns the state of a transaction that the service sent earlier. Returns None if the
+    transaction failed or the chain does not know it; the caller then has to send another one.
+    Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:
