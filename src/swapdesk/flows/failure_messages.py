@@ -243,7 +243,7 @@ _SHOWN = {
 
 def money_with_payment(money: str, error: ClientError) -> str:
     """Returns ``money``, a text that says where the money is after a failed call. If a payment was
-    signed for the call, the text also says who can take how much by it, and until when."""
+    signed for the call, the text also says how much the payee can take by it, and until when."""
     payment = error.payment
     if payment is None:
         return money

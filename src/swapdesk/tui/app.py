@@ -60,8 +60,8 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Returns the form of ``warning`` for narrow screens: the beginning of its first sentence, up
-    to the first "and", then ``q quits.``"""
+    """Returns a shorter form of ``warning`` for narrow screens. It has the first sentence without
+    what follows the word "and", and then ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 

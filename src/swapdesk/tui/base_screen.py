@@ -524,8 +524,8 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """Clears the notice unless it is about ``about``. A notice that was shown without a subject
-        stays."""
+        """Clears the notice if it refers to something other than ``about``. A notice that was shown
+        without a subject stays."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 

@@ -54,8 +54,8 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line. An empty line keeps every order. Its words are searched in the journal
-    and the address book only in the filter that :meth:`looked_up` returns."""
+    """A parsed filter line. An empty line keeps every order. Only the filter that :meth:`looked_up`
+    returns also searches its words in the journal and the address book."""
 
     text: str
     tests: tuple[Test, ...]

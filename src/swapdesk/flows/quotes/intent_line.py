@@ -529,7 +529,8 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
     """Returns the exception that ends the reading of a line with a payment link but without a token
-    to sell. Its line has a message that says what the link asks for and what is missing."""
+    to sell. The line in the exception has a message that says what the link asks for and what is
+    missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:

@@ -313,8 +313,8 @@ class Waterfall(Struct, frozen=True):
         return tuple(step for step in self.steps if step.part is part)
 
     def written(self, amount: Decimal) -> str:
-        """Returns an amount as text with as many decimal places as the longer one of ``net`` and
-        ``lines``, but at most eight. The amount is rounded down, so that a payout is not
+        """Returns an amount as text. It has as many decimal places as ``net`` or ``lines``,
+        whichever has more, but at most eight. The amount is rounded down, so that a payout is not
         overstated."""
         shown = (table_amount(self.net), table_amount(self.lines))
         return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))

@@ -107,7 +107,7 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
     """Returns the text of the last column for a route's badges. ``approve`` comes first, because it
     costs a transaction. Badges in ``common``, which most routes have, are left out. If the route
-    lacks one of them that is a condition, the text says so, as ``no memo``."""
+    lacks a condition that is in ``common``, the text says so, as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]

@@ -835,9 +835,9 @@ def _amounts(
 ) -> Iterator[Reading]:
     """Yields the readings of amounts: numbers beside the symbol of a token.
 
-    If the text after a number continues it in an unknown form, the number is left out, because a
-    part of a longer number would be another amount. A number in ``named``, which was read as an id
-    or a memo, is left out too.
+    A number is left out if the text goes on in a form that is not understood, because then only a
+    part of the number may have been read. A number in ``named``, which was read as an id or a memo,
+    is left out too.
     """
     used = 0
     for match in _NUMBER.finditer(text):

@@ -407,8 +407,8 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """Shows, in a line under the table, how many rows are below the visible ones and which is
-        the first of these with a problem. The line is hidden if all rows are visible."""
+        """Shows, in a line under the table, how many rows are below the visible ones and which of
+        these is the first with a problem. The line is hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -511,8 +511,8 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Returns who acts next and what to do, as long as not all orders are created. The money
-        line shows it."""
+        """Returns the text of the money line before all orders are created: who acts next and what
+        to do."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -1324,9 +1324,9 @@ def plan_facts(
     most ``tokens`` tokens are named. If ``asks`` is True, the wallet still has to pay the totals,
     so an unknown balance is mentioned.
 
-    The other texts are shown unless they are empty: ``built`` and ``gas`` about a built bundle,
-    ``paid`` how the group was paid, ``stopped`` why the work stopped, and ``heads`` how the file's
-    amounts are understood.
+    The other texts are shown unless they are empty. ``built`` and ``gas`` describe a built bundle
+    and its cost, ``paid`` says how the group was paid, ``stopped`` says why the work stopped, and
+    ``heads`` says how the file's amounts are understood.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),

@@ -361,8 +361,7 @@ class CreateForm(Vertical):
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows ``check`` under the recipient field, in place of the result of the field's own
-        check, which is empty."""
+        """Shows ``check`` under the recipient field, where nothing else is shown."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:

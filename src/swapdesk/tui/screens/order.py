@@ -376,10 +376,10 @@ def hash_fact(
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """Returns the fact about the web link of the order (contract 8.1), which the desk never opens;
-    empty if there is no link. In the sandbox, where no explorer works, the fact shows the hash of
-    the linked transaction, or a sentence if that is unknown. It is left out there if another fact
-    shows the transaction."""
+    """Returns the fact about the web link of the order (contract 8.1), which the desk never opens.
+    In the sandbox, where no explorer works, the fact shows the hash of the linked transaction, or a
+    sentence if the hash is unknown. Empty without a link and, in the sandbox, if another fact
+    already shows the transaction."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []

@@ -48,7 +48,7 @@ class StageMark(GlyphState):
 class StageState(Struct, frozen=True):
     """The stage that an order has reached. ``of`` is the number of stages, such as 5 for a standard
     order and 9 for a private one, and ``at`` is the position of the stage from 0. Raises ValueError
-    if there are fewer than two stages or no stage ``at``."""
+    if there are fewer than two stages, or if ``at`` is not one of them."""
 
     at: int
     of: int
