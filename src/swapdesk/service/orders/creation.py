@@ -236,9 +236,9 @@ class OrderDesk(Room):
     ) -> StoredOrder:
         """Stores the new order before any venue is asked, and returns it.
 
-        ``digest`` identifies the create request, ``notes`` are the ``detail`` of a DEX order.
-        Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to refuse the
-        call.
+        ``digest`` identifies the create request. ``notes`` are the ``detail`` of a DEX order; None
+        for other orders. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take``
+        raises to refuse the call.
         """
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
