@@ -308,7 +308,7 @@ class Node:
         """Gives a customer's account what it lacks for a payment of ``units``: coins for fees, and
         the tokens or coins to pay.
 
-        It gets more than the payment needs, so that the gift does not reveal the payment's amount.
+        The gift exceeds what the payment needs, so that it does not reveal the payment's amount.
         Returns once the gifts are in a block; otherwise the payment could come before them in the
         same block and fail.
         """
