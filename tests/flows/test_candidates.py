@@ -18,6 +18,7 @@ from flows.faulty_network import After, lose_answer, on
 from flows.orders import BTC, NOW, created_batch, created_here, intent, order
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.creates import become_order, begin_create, open_creates
@@ -226,7 +227,7 @@ OURS, THEIRS = derive_address("bitcoin", b"o" * 32), derive_address("bitcoin", b
 FIXED = {"fixed": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "change", "verdict"),
     [
         ({}, {}, SAME),

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from corpus.values import EVERY_KIND
 from flows.orders import NOW
+from rows import each_row
 from sampling import examples
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
@@ -136,7 +137,7 @@ async def test_of_a_list_that_nobody_read_no_token_is_missing(
     assert "No token is called" in resolve("nothing", cache).problem
 
 
-async def test_another_process_reads_the_same_list(
+def test_another_process_reads_the_same_list(
     own_catalog: Catalog, clock: ManualClock, tmp_path: Path
 ) -> None:
     clock.advance(90)
@@ -398,7 +399,7 @@ async def test_a_chain_is_called_as_the_list_calls_it(catalog: Catalog) -> None:
     assert await ChainTokens(None).priced("ethereum") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "symbol", "chain"),
     [
         ("btc", "BTC", "bitcoin"),
@@ -412,7 +413,7 @@ async def test_a_chain_is_called_as_the_list_calls_it(catalog: Catalog) -> None:
         (" sol ", "SOL", "solana"),
     ],
 )
-async def test_a_symbol_with_or_without_its_chain(
+def test_a_symbol_with_or_without_its_chain(
     spec: str, symbol: str, chain: str, catalog: Catalog
 ) -> None:
     found = resolve(spec, catalog)
@@ -421,7 +422,7 @@ async def test_a_symbol_with_or_without_its_chain(
     assert found.candidates[0].id == found.token.id
 
 
-async def test_a_bare_symbol_lists_the_others(catalog: Catalog) -> None:
+def test_a_bare_symbol_lists_the_others(catalog: Catalog) -> None:
     found = resolve("usdc", catalog)
     assert found.ambiguous
     assert found.specs[0] == "USDC.ethereum" or found.candidates[0].id == found.specs[0]
@@ -432,7 +433,7 @@ async def test_a_bare_symbol_lists_the_others(catalog: Catalog) -> None:
     assert not resolve("usdc.base", catalog).ambiguous
 
 
-async def test_disabled_and_malicious_tokens_are_never_the_choice(catalog: Catalog) -> None:
+def test_disabled_and_malicious_tokens_are_never_the_choice(catalog: Catalog) -> None:
     found = resolve("usdc", catalog)
     assert all(row.enabled for row in found.candidates)
     assert found.candidates[0].verdict is Verdict.BENIGN
@@ -451,7 +452,7 @@ async def test_disabled_and_malicious_tokens_are_never_the_choice(catalog: Catal
         assert not resolve(unknown, catalog).disabled
 
 
-async def test_ids_and_contracts(catalog: Catalog) -> None:
+def test_ids_and_contracts(catalog: Catalog) -> None:
     usdc = next(t for t in WORLD if t.symbol == "USDC" and t.chain == "base")
     for spec in (usdc.id, usdc.id.upper(), f"{usdc.address}.base", f"{usdc.address.upper()}.Base"):
         found = resolve(spec, catalog)
@@ -462,7 +463,7 @@ async def test_ids_and_contracts(catalog: Catalog) -> None:
     assert elsewhere.problem == "No listed token has this contract."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "problem"),
     [
         ("", "Type a token."),
@@ -488,14 +489,14 @@ async def test_ids_and_contracts(catalog: Catalog) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_resolved_says_why(spec: str, problem: str, catalog: Catalog) -> None:
+def test_what_cannot_be_resolved_says_why(spec: str, problem: str, catalog: Catalog) -> None:
     found = resolve(spec, catalog)
     assert (found.token, found.candidates, found.problem) == (None, (), problem)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(text=st.text(max_size=60))
-async def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> None:
+def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> None:
     found = resolve(text, catalog)
     assert (found.token is None) is bool(found.problem)
 
@@ -533,7 +534,7 @@ def _malicious(token: Token) -> bool:
     return token.security_scan is not None and token.security_scan.result_type == "Malicious"
 
 
-async def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> None:
+def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> None:
     fake = next(t for t in WORLD if t.unverified and t.address and "\u200b" in t.symbol)
     usdc = catalog.rows_of_symbol("usdc")[0]
     check = check_token(fake, now=NOW, imitates=usdc)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from flows.orders import NOW, order
 from flows.signing import TRADING, swap_intent
 from flows.test_recipients import ETH
+from rows import each_row
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, _Work
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, _chosen, find_account
@@ -69,7 +70,7 @@ def step(name: str, state: State, code: str | None = None, **came: str) -> Opera
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("steps", "word", "actor", "money"),
     [
         ([step("create", State.DONE)], "To be signed", "you", "in your wallet"),
@@ -154,7 +155,7 @@ def test_what_was_not_signed_is_diagnosed_so() -> None:
 REFUSED_BY_YOU = step("swap", State.REFUSED, "NOT_CONFIRMED")
 
 
-@pytest.mark.parametrize("display", ["WAITING_FOR_DEPOSIT", "EXPIRED", "FAILED"])
+@each_row("display", ["WAITING_FOR_DEPOSIT", "EXPIRED", "FAILED"])
 def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(display: str) -> None:
     """No open order with a countdown, and no failure: there was nothing to fail."""
     over = display != "WAITING_FOR_DEPOSIT"
@@ -171,7 +172,7 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
     assert read_filter("not signed -open").keeps(tracked, said, NOW)
 
 
-@pytest.mark.parametrize("code", ["FAILED", "LOST"])
+@each_row("code", ["FAILED", "LOST"])
 def test_a_swap_that_failed_is_put_away_by_its_owner(code: str) -> None:
     """The service lists it as open for half an hour more."""
     tracked = with_steps(step("swap", State.REFUSED, code, hash="0xab"))
@@ -184,7 +185,7 @@ def test_a_swap_that_failed_is_put_away_by_its_owner(code: str) -> None:
     assert group_of(moved) is Group.OPEN
 
 
-@pytest.mark.parametrize(
+@each_row(
     "steps",
     [
         [step("swap", State.PREPARED)],
@@ -210,7 +211,7 @@ def test_after_its_deadline_nobody_is_told_not_to_send() -> None:
     assert said.money == "in your wallet, if its transaction was not executed."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("display", "word"),
     [
         (DisplayStatus.DEPOSIT_DETECTED, "On the chain"),
@@ -224,7 +225,7 @@ def test_no_state_speaks_of_a_deposit(display: DisplayStatus, word: str) -> None
     assert "deposit" not in said.told.lower()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "amount", "lack"),
     [
         ({}, 5, None),
@@ -248,7 +249,7 @@ def test_what_the_wallet_lacks_is_said_before_it_is_confirmed(
     assert account.lack(Decimal(amount), "USDC") == lack
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("read_only", "said"),
     [(True, "Another desk has the wallet, and may be making one"), (False, "wallet new makes one")],
 )

@@ -26,6 +26,7 @@ from flows.deposits import (
 )
 from flows.orders import NOW, intent, order, tracked
 from flows.signing import TRADING, steps_of
+from rows import each_row
 from swapdesk.acts import State
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
@@ -194,7 +195,7 @@ def test_a_token_is_paid_to_the_deposit_address_of_the_order() -> None:
     assert int(payload.data[74:], 16) == 1_000_050_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"deposit_address": None},
@@ -584,7 +585,7 @@ def test_orders_that_wait_for_their_deposit_hold_nothing() -> None:
     assert funds_of([tracked(), tracked()]) == AT_HOME
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "said", "short"), [(1, "1 open order", "1 order"), (2, "2 open orders", "2 orders")]
 )
 def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: str) -> None:
@@ -593,7 +594,7 @@ def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: st
     assert found.short == f"also in {short}."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("open_", "stranded", "said", "short"),
     [
         (0, 1, "and in 1 order that needs you", "in 1 order that needs you"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import each_row
 from swapdesk.flows.dex.dex_plan import approval_of, deadline_of, transaction_of
 from swapdesk.flows.intents.intent import least_units, terms_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap, same_transaction, told_by
@@ -77,7 +78,7 @@ def order(metadata: object) -> Order:
     return decode(Order, encode_json({**told, "metadata": metadata}), side="client")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "told",
     [
         WHOLE,
@@ -96,7 +97,7 @@ def test_what_agrees_is_the_call_to_sign(told: dict[str, Any]) -> None:
     assert transaction_of(told_by(order(encode_json(told).decode())), PROMISE) == wanted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "code"),
     [
         ({"chainId": 8453}, "CHAIN_ID_DIFFERS"),
@@ -129,7 +130,7 @@ def test_what_speaks_of_another_transaction_is_refused(change: dict[str, Any], c
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize("metadata", [None, "", "[]", "{", "5", [], 5])
+@each_row("metadata", [None, "", "[]", "{", "5", [], 5])
 def test_nothing_of_use_is_refused(metadata: object) -> None:
     with pytest.raises(NotThisSwap):
         told_by(order(metadata))

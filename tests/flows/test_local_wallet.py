@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from client.rude_server import Behaviour, RudeServer, answer, reset
 from harness import Sandbox, running_sandbox
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.client.api import PartnerApi
@@ -337,7 +338,7 @@ async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path)
         await wallet.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "private"),
     [
         ("https://node.example.com/key", True),

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from flows.following import sighted, tracker_of
 from flows.orders import BTC, ETH, NOW, RECIPIENT, created_here, intent, order
+from rows import each_row
 from service.world import BITCOIN
 from service.world import BTC as LISTED
 from service.world import USDC as TOKEN
@@ -64,7 +65,7 @@ NAMED = {"token_out": TokenFacts.of(TOKEN)}
 OTHER_TOKEN = "the token to receive differs"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("confirmed", "change", "said"),
     [
         ({}, {}, ""),
@@ -152,13 +153,13 @@ def test_a_hard_difference_hides_the_address(
     assert said in (check.verdict.withheld or "")
 
 
-@pytest.mark.parametrize(("provider", "changed"), [({}, False), ({"in_": "co"}, True)])
+@each_row(("provider", "changed"), [({}, False), ({"in_": "co"}, True)])
 def test_another_provider_is_shown_and_not_refused(provider: dict[str, Any], changed: bool) -> None:
     check = check_order(intent(), order(**provider), now=NOW)
     assert (check.payable, check.provider_changed) == (True, changed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"deposit_address": OTHER_DEPOSIT},
@@ -348,7 +349,7 @@ def pay(amount: str, decimals: int | None = 6) -> PayableAmount:
     return payable_amount(order(in_amount=Decimal(amount), in_symbol="XRP"), decimals)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("amount", "sent", "how"),
     [
         # What the token can hold is sent as it was returned.

@@ -14,6 +14,7 @@ import pytest
 from flows import old_journals, orders
 from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, order
 from flows.support.cases import DONE, EXCHANGING, EXPIRED
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
@@ -58,7 +59,7 @@ PAID: dict[str, Any] = {
 ALIKE = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "told"),
     [
         (ALIKE, True),
@@ -244,7 +245,7 @@ def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
 BUNDLE = OrderTransaction("bundle", OTHER, "confirmed", "batch", "0xpaidhere")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of", "made", "address"),
     [
         pytest.param(tracked(), (), None, id="nobody paid"),

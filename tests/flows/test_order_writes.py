@@ -23,6 +23,7 @@ from flows import old_journals
 from flows.following import tracker_of
 from flows.orders import NOW, RECIPIENT, created_here, order
 from patience import PATIENCE, eventually
+from rows import each_row
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVerdict
@@ -216,14 +217,14 @@ async def test_what_ends_in_the_middle_leaves_whole_slices(kept: Kept) -> None:
 # Figures
 
 
-@pytest.mark.parametrize("name", sorted(Order.model_fields.keys() - {"service_id"}))
+@each_row("name", sorted(Order.model_fields.keys() - {"service_id"}))
 def test_only_what_the_service_states_again_is_a_figure(name: str) -> None:
     after = under_way().model_copy(update={name: "another"})
     figure = name in FIGURES and name != "display_status"
     assert only_volatile_fields(under_way(), after) == figure
 
 
-@pytest.mark.parametrize("display", [*DisplayStatus, "A_NEW_WORD", None])
+@each_row("display", [*DisplayStatus, "A_NEW_WORD", None])
 def test_figures_wait_only_while_an_order_is_under_way(display: str | None) -> None:
     known = under_way(display_status=display, status=None)
     seen = known.model_copy(update={"out_amount": Decimal(9)})
@@ -444,7 +445,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
     journal: Journal, name: str
 ) -> None:
@@ -483,7 +484,7 @@ def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journa
     assert journal.orders.named("fa9d") == {one.service_id}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "index"),
     [
         (lambda orders: orders.count_open(), "INDEX orders_present"),

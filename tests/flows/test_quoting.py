@@ -20,6 +20,7 @@ from flows.marketplace import token
 from flows.orders import NOW, intent, order
 from flows.test_recipients import BTC, ETH
 from patience import PATIENCE
+from rows import each_row
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, RateLimited
@@ -225,7 +226,7 @@ async def test_a_reverse_board_states_the_smallest_amount_to_arrive(
     assert (await desk.ask(replace(small, amount=Decimal(2)))).smallest_usable is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "types", "bounds"),
     [
         ({"cex": ("2", "10"), "private": ("1", "5")}, FLOATING_TYPES, Bounds(1, 10)),
@@ -263,7 +264,7 @@ async def test_an_amount_that_is_none_names_the_place(
     assert (refused.value.message, refused.value.position) == (problem, place)
 
 
-async def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
+def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
     amount = typed_amount("0.123456789012345678", token(catalog, "eth"))
     said = "The service keeps 15 digits. It will receive 0.12345678901234568."
     assert (lost_digits(amount), lost_digits(Decimal("0.5"))) == (said, "")
@@ -343,7 +344,7 @@ def test_a_refused_question_is_asked_again_in_its_time_and_three_times_at_most()
     assert again.left(100.0) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "counted", "left"),
     [
         (None, None, None),
@@ -391,7 +392,7 @@ def test_what_is_written_is_read_as_it_was(options: QuoteOptions) -> None:
     assert read_options(written_options(options)) == options
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "field"),
     [
         ({"rates": "cheap"}, "rates"),
@@ -420,7 +421,7 @@ def test_a_wrong_text_is_named(texts: dict[str, str], field: str) -> None:
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("markup", "rotation", "read"),
     [
         ("4", "100 100% strict", Rotation(Decimal(100), 100, fallback=False)),
@@ -474,7 +475,7 @@ def test_every_option_is_a_parameter_of_its_name() -> None:
     assert "swaps" not in names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "said"),
     [
         ({"receive": True, "private_send": True}, "states what is sent"),
@@ -600,7 +601,7 @@ def test_what_came_to_nothing_is_asked_for_again_as_it_was_typed(catalog: Catalo
         same_again(gone, catalog, PLAIN)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("display", "standing", "nothing"),
     [
         ("EXPIRED", DepositRelease.RELEASED, True),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from flows.test_recipients import BTC, ETH
+from rows import each_row
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import end_of, value_difference
 from swapdesk.flows.quotes.ranking import (
@@ -129,7 +130,7 @@ TIES = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "asked", "names"),
     [
         pytest.param(FEES, WISH, "v2 v1", id="net"),
@@ -209,7 +210,7 @@ def reverse(number: int, takes: str | None, **fields: Any) -> Quote:
     return quote(number, fields.pop("out", "2"), amount_in=amount, **{"fixed": True, **fields})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "asked", "reason", "server_says"),
     [
         (quote(1, "90", type="bridge"), WISH, "this desk does not know this kind of route", False),
@@ -335,7 +336,7 @@ def test_after_a_refresh_the_cursor_stays_on_the_provider() -> None:
     assert former_places(private, other) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("out_usd", "level"),
     [
         ("1100", "silent"),
@@ -365,7 +366,7 @@ def worth(dollars: str, **fields: Any) -> Quote:
 NET = {"amount_in_usd": Decimal(100), "net_amount_out": Decimal("0.8")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "price_in", "price_out", "percent", "typed"),
     [
         # The value is that of the net amount.

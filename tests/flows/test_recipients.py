@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_batch, created_here, order
+from rows import each_row
 from swapdesk.chain.addresses.display import grouped, wrapped_address
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
@@ -86,7 +87,7 @@ def texts(found: RecipientCheck) -> list[tuple[str, str]]:
     return [(line.level, line.text) for line in found.lines]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
     kind: str, book: AddressBook
 ) -> None:
@@ -101,7 +102,7 @@ def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
         assert replace(check(drawn, token(kind), book=book), text=stranger) == found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_an_address_of_another_kind_is_refused(kind: str, book: AddressBook) -> None:
     for other in KINDS:
         found = check(address(other, "x"), token(kind), book=book)
@@ -132,7 +133,7 @@ def test_the_memo_of_a_name_comes_with_it(book: AddressBook) -> None:
     assert (found.memo, found.memo_label) == ("20117", "destination tag")
 
 
-@pytest.mark.parametrize(("text", "waived"), [("20118", False), ("", True), ("NO MEMO", False)])
+@each_row(("text", "waived"), [("20118", False), ("", True), ("NO MEMO", False)])
 def test_another_tag_than_the_one_kept_with_a_name_is_said(
     book: AddressBook, text: str, waived: bool
 ) -> None:
@@ -146,7 +147,7 @@ def test_another_tag_than_the_one_kept_with_a_name_is_said(
     assert (loss.lines, loss.phrase) == (("a loss", said), "12")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "coin", "said"),
     [
         ("xrp", True, "An account exists once 1 XRP was paid to it"),
@@ -172,7 +173,7 @@ def test_what_an_account_needs_first_is_said_before_an_order_is_created(
     assert not any(said in line.text for line in back.lines if said)
 
 
-@pytest.mark.parametrize(("arrives", "said"), [("0.999999", True), ("1", False), ("25", False)])
+@each_row(("arrives", "said"), [("0.999999", True), ("1", False), ("25", False)])
 def test_a_payout_that_opens_an_account_needs_no_word_about_it(
     book: AddressBook, arrives: str, said: bool
 ) -> None:
@@ -216,11 +217,11 @@ def test_a_swap_on_chains_carries_no_memo(book: AddressBook) -> None:
     assert check_memo_of(plain, "12345", False, SOL).memo == "12345"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "differs"),
     [(None, False), ("20117", False), ("020117", False), ("20118", True), ("", True)],
 )
-@pytest.mark.parametrize("by_name", [True, False])
+@each_row("by_name", [True, False])
 def test_a_refund_without_the_tag_kept_with_its_name_is_said(
     book: AddressBook, rita: BookEntry, typed: str | None, differs: bool, by_name: bool
 ) -> None:
@@ -287,7 +288,7 @@ def test_a_refund_goes_to_the_source_chain(book: AddressBook) -> None:
 NEEDED = 'XRP needs a destination tag for exchanges. Type "NO MEMO" if this wallet has none.'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "text", "waived", "memo", "fault", "said"),
     [
         ("xrp", "", False, None, "missing", NEEDED),
@@ -328,7 +329,7 @@ LINK = f"ethereum:{USDC_BASE.address}@8453/transfer?address={EVM}&uint256=250000
 TAGGED = f"ripple:{address('xrp', 'shop')}?amount=20&dt=777"
 
 
-@pytest.mark.parametrize("before", ["base:", "BASE:", "eip155:8453:", "ethereum:", "Base:"])
+@each_row("before", ["base:", "BASE:", "eip155:8453:", "ethereum:", "Base:"])
 def test_the_chain_before_an_address_is_the_one_that_was_chosen(
     before: str, book: AddressBook
 ) -> None:
@@ -336,7 +337,7 @@ def test_the_chain_before_an_address_is_the_one_that_was_chosen(
     assert (found.ok, found.address, found.memo) == (True, EVM, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "says"),
     [
         (f"eth:{EVM}", "This is for Ethereum, and this USDC is on Base."),
@@ -398,7 +399,7 @@ def matching(pattern: str) -> Token:
     return ETH.model_copy(update={"chain_data": chain})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "asked", "known", "level", "said"),
     [
         (EVM, ETH, {}, "ok", "Ethereum address, checksum correct"),
@@ -484,7 +485,7 @@ def test_letters_count_where_they_mean_something() -> None:
     assert not sol.passed(sol.answer.swapcase())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "paid", "asked"),
     [
         ("@bob", {}, False),
@@ -527,9 +528,7 @@ def frozen(token_in: Token, refund: RecipientCheck | None, book: AddressBook) ->
     return lock_for_review(kind, row, asked, recipient, memo, refund, ManualClock(NOW))
 
 
-@pytest.mark.parametrize(
-    ("given", "posted"), [({}, "20117"), ({"memo": "7"}, "7"), ({"memo": ""}, None)]
-)
+@each_row(("given", "posted"), [({}, "20117"), ({"memo": "7"}, "7"), ({"memo": ""}, None)])
 def test_the_refund_memo_of_a_name_is_posted_unless_another_is_given(
     given: dict[str, str], posted: str | None, book: AddressBook
 ) -> None:
@@ -538,7 +537,7 @@ def test_the_refund_memo_of_a_name_is_posted_unless_another_is_given(
     assert (intent.refund_address, intent.refund_memo) == (refund.address, posted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "token", "wrong", "said"),
     [
         ("@rita", XRP, "not a tag", "digits only"),

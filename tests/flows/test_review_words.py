@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
 from msgspec.structs import replace
 
 from flows.signing import GROUPED, ORDER, line, refused, review
+from rows import each_row
 from swapdesk.flows.signing.review_words import (
     PAID_BELOW,
     SAME,
@@ -168,7 +168,7 @@ def on_solana(number: int) -> list[ReviewLine]:
     ]
 
 
-@pytest.mark.parametrize("named", [of_bundle, on_solana])
+@each_row("named", [of_bundle, on_solana])
 def test_each_payment_is_one_row_and_what_is_alike_stands_once(named: object) -> None:
     assert callable(named)
     rows = [CHAIN, *named(1), *named(2), *named(3)]
@@ -202,7 +202,7 @@ def test_one_payment_keeps_its_fields() -> None:
     assert folded(rows) == (tuple(rows), ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         ReviewLine("Amount 2", "900 USDC", "101 USDC", Match.DIFFERS),

@@ -17,6 +17,7 @@ from cached_catalog import cache_catalog
 from corpus.honest_names import HONEST
 from corpus.texts import RANKED, look_alikes
 from flows.orders import NOW
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.clock import ManualClock
@@ -88,7 +89,7 @@ def test_a_contract_is_found_in_any_case() -> None:
     assert search(ROWS, USDC.contract[:12])[0] == USDC
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "https://etherscan.io/token/{}?a=0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed#balances",
@@ -164,7 +165,7 @@ def test_ranked_symbols_do_not_accuse_one_another() -> None:
     assert not draws_like("", "USDC")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("symbol", "expected"),
     [
         ("USDC", None),

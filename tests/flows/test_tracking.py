@@ -21,6 +21,7 @@ import manual_time
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
 from flows.test_order_transactions import HASH, OTHER
+from rows import each_row
 from swapdesk.background import BackgroundTasks
 from swapdesk.cli.order_reports import deposit_of, order_facts
 from swapdesk.client.live import OrderStream, StreamState
@@ -189,7 +190,7 @@ async def test_a_minute_without_the_stream(followed: Followed) -> None:
     assert "offline" not in followed.badges
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("state", "seconds", "said"),
     [
         ("live", 41.0, ""),
@@ -427,7 +428,7 @@ def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
 STATES = [one.value for one in DisplayStatus if not ended(one.value)] + [None, "SOMETHING_NEW"]
 
 
-@pytest.mark.parametrize("standing", list(DepositRelease))
+@each_row("standing", list(DepositRelease))
 def test_you_are_counted_where_the_summary_names_you(standing: DepositRelease) -> None:
     """Who acts next is counted over all orders without a sentence for each; the count agrees."""
     counted = 0

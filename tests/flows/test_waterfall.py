@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from flows.signing import swap_intent
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
+from rows import each_row
 from swapdesk.flows.creation.order_verification import (
     confirmed_least,
     promised_least,
@@ -84,7 +85,7 @@ PINNED = {
 SUMS, DIFFERS, GROSS, UNSTATED = get_args(SumVerdict)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "wish", "verdict", "said", "steps"),
     [
         pytest.param(
@@ -282,7 +283,7 @@ PLAIN = [("v1", 1), ("v2", 2), ("v3", 3)]
 ONLY_STANDARD = Arrangement().narrowed(RouteType.STANDARD)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "arrangement", "places", "best"),
     [
         (GAS, Arrangement(), [("v3", 1), ("v2", 2), ("v1", 3), ("v4", 4)], "v3"),
@@ -333,7 +334,7 @@ def test_each_kind_is_its_best_valid_route() -> None:
     assert [way.missing for way in compare_route_types(asked, LATER)] == ["expired"] * 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wish", "kind", "said"),
     [
         (WISH, 2, 'the service says: "no liquidity"'),
@@ -354,7 +355,7 @@ ON_A_CHAIN = quote(1, "14.5", type="dex")
 REVERSE = quote(1, "2.001", amount_in=Decimal("0.07"), fixed=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "wish", "least"),
     [
         (quote(1, "14.5"), {}, None),

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from flows.batch.test_reading import read_sheet
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
@@ -581,7 +582,7 @@ def row(**cells: str) -> Row:
     return Row(1, 2, dict(cells))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cells", "symbol", "chain"),
     [
         ({"buy": "ETH.base"}, "ETH", "base"),
@@ -590,20 +591,20 @@ def row(**cells: str) -> Row:
         ({"buy": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
     ],
 )
-async def test_a_row_names_its_token_in_one_cell_or_two(
+def test_a_row_names_its_token_in_one_cell_or_two(
     cells: dict[str, str], symbol: str, chain: str, tokens: RowJudge
 ) -> None:
     token, said = tokens.named(row(**cells), "buy")
     assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
 
 
-async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: RowJudge) -> None:
+def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: RowJudge) -> None:
     both = row(buy="ETH", chain="base", sell="USDC.ethereum")
     sold, _ = tokens.named(both, "sell")
     assert sold.chain_data.short_name == "ethereum"
 
 
-async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(
+def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(
     tokens: RowJudge,
 ) -> None:
     rows = (row(buy="ETH.base"), row(buy="ETH.base", sell="ETH.base"), row(sell=" "))
@@ -615,7 +616,7 @@ async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sh
     assert (none, finding.code, finding.column) == (None, "NO_TOKEN", "sell")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cells", "code"),
     [
         ({"buy": "avax"}, "TOKEN_DISABLED"),
@@ -623,7 +624,7 @@ async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sh
         ({"buy": "disabled", "chain": "base"}, "TOKEN_NOT_FOUND"),
     ],
 )
-async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
+def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
     cells: dict[str, str], code: str, tokens: RowJudge
 ) -> None:
     token, (finding,) = tokens.named(row(**cells), "buy")

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rows import each_row
 from sampling import examples
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch import reading
@@ -70,7 +71,7 @@ def refused(content: bytes) -> UnreadableFile:
     return caught.value
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@each_row("mark", [",", ";", "\t"])
 def test_the_separator_is_found_with_and_without_a_head(mark: str) -> None:
     head = mark.join(["to", "amount", "token", "sell"])
     row = mark.join(["@bob", "1.5", "ETH.base", "USDC.ethereum"])
@@ -95,7 +96,7 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "plain"),
     [
         (
@@ -153,7 +154,7 @@ PAYEES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("head", PAYEES)
+@each_row("head", PAYEES)
 def test_heads_of_other_payout_files_name_the_recipient(head: str) -> None:
     """As ``token_type,token_address,receiver,amount,id`` of Safe."""
     sheet = read_sheet("a.csv", f"token_type,{head},amount,token,sell\nerc20,@bob,1,A,B\n".encode())
@@ -164,8 +165,8 @@ def test_heads_of_other_payout_files_name_the_recipient(head: str) -> None:
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize(
+@each_row("encoding", ENCODINGS)
+@each_row(
     ("text", "separator", "line", "remarks"),
     [
         ("{head}\n{row}\n", ",", 2, ()),
@@ -211,7 +212,7 @@ def test_no_row_is_taken_for_a_remark() -> None:
     assert read_sheet("a.csv", b"# a\n" + HEAD + b"@cy,1,A,B\n").said.endswith("line 1 is no row")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cell", "means"),
     [
         ("'@bob", "@bob"),
@@ -247,7 +248,7 @@ def test_cells_beyond_the_last_column_are_kept_to_be_told() -> None:
     assert sheet.rows[1].extra == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "code", "line"),
     [
         (b"", "EMPTY", None),
@@ -363,7 +364,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "lists"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "names"),
     [
         ("", ("new.csv", "old.TSV")),
@@ -406,7 +407,7 @@ def test_last_files_come_first_and_fit_by_any_part(here: Path) -> None:
     assert offered("jan", last) == ("~/January.csv",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "offers", "whole"),
     [
         ("pa", ("pay/payments.csv", "pay/payouts.csv", "elsewhere/pa.csv"), "pay/pay"),
@@ -449,7 +450,7 @@ def test_the_last_files_are_kept_in_private_newest_first(here: Path, tmp_path: P
 FILES = ("my files/pay ments.csv", "it's ü.csv", "a%20b.csv", "100%.csv", "'quoted'.csv", "~x.csv")
 
 
-@pytest.mark.parametrize("name", FILES)
+@each_row("name", FILES)
 def test_a_file_is_found_however_a_terminal_writes_what_is_dropped_on_it(
     here: Path, name: str
 ) -> None:
@@ -474,7 +475,7 @@ def test_a_file_is_found_however_a_terminal_writes_what_is_dropped_on_it(
     assert path_of(f"~/lists/{name}").samefile(file)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "told"),
     [
         ("/gone/pay.csv", "/gone/pay.csv"),

@@ -20,6 +20,7 @@ from corpus import load
 from flows.orders import NOW, intent, order
 from flows.support.cases import CASES, HASH, REQUEST, Case, sent
 from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
+from rows import each_row
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.flows.support.case_file import (
     MOST_BYTES,
@@ -121,7 +122,7 @@ def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:
     assert all(seen.values()), seen
 
 
-@pytest.mark.parametrize("kind", get_args(Shown))
+@each_row("kind", get_args(Shown))
 def test_one_kind_is_shown_alone(kind: Shown) -> None:
     case = next(one for one in CASES if one.paid is not None and one.made)
     one = named(facts(case))
@@ -143,7 +144,7 @@ PHRASES = [" ".join(WORDS[at : at + 12]) for at in (0, 400, 900, 1800)]
 PLANTED = dict(list(KEYS.items())[:12])
 
 
-@pytest.mark.parametrize("shown", [(), EVERYTHING], ids=["masked", "shown"])
+@each_row("shown", [(), EVERYTHING])
 def test_no_planted_secret_stands_in_a_file(shown: tuple[Shown, ...]) -> None:
     secrets = [*PLANTED.values(), *PHRASES, OWN_SECRET]
     assert len(secrets) == 17
@@ -224,7 +225,7 @@ REFUSED: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_a_hostile_file_is_refused_in_a_sentence(name: str) -> None:
     with pytest.raises(CaseFileRefused) as refused:
         read_bytes(REFUSED[name]())
@@ -234,7 +235,7 @@ def test_a_hostile_file_is_refused_in_a_sentence(name: str) -> None:
     assert len(said) < 300
 
 
-@pytest.mark.parametrize("hostile", load("case_file", name="answers"), ids=lambda one: one.id)
+@each_row("hostile", load("case_file", name="answers"), ids=lambda one: one.id)
 def test_a_zip_is_not_read_bytes(hostile: Any) -> None:
     """As an earlier version wrote its files: it may grow without a bound."""
     out, sent = io.BytesIO(), hostile.input
@@ -244,7 +245,7 @@ def test_a_zip_is_not_read_bytes(hostile: Any) -> None:
         read_bytes(out.getvalue())
 
 
-@pytest.mark.parametrize("hostile", load("markup", "text"), ids=lambda one: one.id)
+@each_row("hostile", load("markup", "text"), ids=lambda one: one.id)
 def test_texts_of_a_file_are_made_safe(hostile: Any) -> None:
     def plant(document: dict[str, Any]) -> None:
         sheet = document["record"]["sheet"]

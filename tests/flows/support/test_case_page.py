@@ -7,8 +7,6 @@ import json
 from itertools import cycle
 from typing import get_args
 
-import pytest
-
 from corpus.texts import control_texts, invisible_texts, web_texts
 from flows.support.case_documents import (
     document_of,
@@ -19,6 +17,7 @@ from flows.support.case_documents import (
 )
 from flows.support.cases import CASES
 from flows.support.test_case_file import facts, named, told, written
+from rows import each_row
 from swapdesk import __version__
 from swapdesk.flows.support.case_file import (
     NOT_OUR_REPLY,
@@ -104,7 +103,7 @@ def test_the_time_line_has_every_update_and_request() -> None:
     assert "nothing new for 1d00h" in said
 
 
-@pytest.mark.parametrize("kind", get_args(Shown))
+@each_row("kind", get_args(Shown))
 def test_what_is_masked_in_the_file_stands_on_no_page(kind: Shown) -> None:
     for case in CASES[::6]:
         one = named(facts(case))

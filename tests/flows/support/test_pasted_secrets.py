@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.base58 import XRP_ALPHABET
@@ -89,14 +90,14 @@ SURROUNDINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", KEYS)
-@pytest.mark.parametrize("around", SURROUNDINGS)
+@each_row("name", KEYS)
+@each_row("around", SURROUNDINGS)
 def test_a_key_is_seen_and_not_repeated(name: str, around: str) -> None:
     assert read(SURROUNDINGS[around](KEYS[name])) == PastedText(problem=KEY, secret=True)
 
 
-@pytest.mark.parametrize("name", IN_LETTERS)
-@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u202e", "\U000e0041"])
+@each_row("name", IN_LETTERS)
+@each_row("hidden", ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u202e", "\U000e0041"])
 def test_a_key_is_seen_behind_characters_that_are_not_drawn(name: str, hidden: str) -> None:
     key = KEYS[name]
     assert read(key[:30] + hidden + key[30:]).problem == KEY
@@ -123,8 +124,8 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("form", ["NFC", "NFKD", "without accents"])
+@each_row("language", LANGUAGES)
+@each_row("form", ["NFC", "NFKD", "without accents"])
 def test_a_phrase_of_every_official_list_is_seen(language: str, form: str) -> None:
     listed = LANGUAGES[language]
     for count, between in ((12, " "), (15, "\n"), (24, "\u3000"), (12, ", ")):
@@ -183,8 +184,8 @@ KEY_SAID = (
 )
 
 
-@pytest.mark.parametrize("said", KEY_SAID)
-@pytest.mark.parametrize("form", ["{}", "0x{}", "0X{}", "broken", "in groups"])
+@each_row("said", KEY_SAID)
+@each_row("form", ["{}", "0x{}", "0X{}", "broken", "in groups"])
 def test_digits_that_a_text_of_any_language_calls_a_key_are_one(said: str, form: str) -> None:
     key = {
         "broken": f"{HEX[:40]}\n{HEX[40:]}",
@@ -193,7 +194,7 @@ def test_digits_that_a_text_of_any_language_calls_a_key_are_one(said: str, form:
     assert read(f"Hola, 你好. {said.format(key)} ok").problem == KEY
 
 
-@pytest.mark.parametrize("name", ["wif", "solana pair", "xrp seed", "hex of both halves"])
+@each_row("name", ["wif", "solana pair", "xrp seed", "hex of both halves"])
 def test_a_key_is_seen_over_two_lines_in_an_answer_and_in_a_link(name: str) -> None:
     key = KEYS[name]
     for text in (
@@ -224,8 +225,8 @@ SPELLINGS: dict[str, Callable[[list[str]], str]] = {
 }
 
 
-@pytest.mark.parametrize("count", [12, 15, 18, 21, 24])
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@each_row("count", [12, 15, 18, 21, 24])
+@each_row("spelling", SPELLINGS)
 def test_a_phrase_is_seen_however_it_is_written(count: int, spelling: str) -> None:
     words = phrase(f"{spelling} {count}", count)
     for text in (
@@ -254,7 +255,7 @@ def test_one_word_of_a_phrase_may_be_mistyped(
     assert found == PastedText(problem=PHRASE, secret=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         OWN_SECRET,
@@ -290,7 +291,7 @@ HONEST = (
 )
 
 
-@pytest.mark.parametrize("text", HONEST)
+@each_row("text", HONEST)
 def test_what_is_none_is_not_taken_for_a_secret(text: str) -> None:
     assert not read(text).secret
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from corpus import Case, load, texts
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses.display import grouped, short, transaction_link, wrapped_address
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, derive_transaction_hash
@@ -59,7 +60,7 @@ def kinds(text: str) -> list[tuple[str, str]]:
     return [(one.kind, one.value) for one in read(text).readings]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "wanted"),
     [
         (ORDER, [("id", ORDER), ("memo", ORDER)]),
@@ -105,7 +106,7 @@ def test_texts_are_read(text: str, wanted: list[tuple[str, str]]) -> None:
     assert kinds(text) == wanted
 
 
-@pytest.mark.parametrize("case", load(name="pasted"), ids=lambda case: case.id)
+@each_row("case", load(name="pasted"), ids=lambda case: case.id)
 def test_what_people_paste_is_read_as_what_it_is(case: Case) -> None:
     assert [list(one) for one in kinds(case.text)] == case.expect["readings"]
 
@@ -117,7 +118,7 @@ def test_a_hash_that_is_an_address_as_well_is_called_both() -> None:
     ]
 
 
-@pytest.mark.parametrize("chain", build_chains(), ids=lambda chain: chain.short_name)
+@each_row("chain", build_chains(), ids=lambda chain: chain.short_name)
 def test_the_explorer_link_of_every_chain_names_its_transaction(chain: Any) -> None:
     transaction = derive_transaction_hash(chain.kind, b"h" * 32)
     link = transaction_link(chain.explorer_url, transaction)
@@ -147,9 +148,7 @@ def test_every_id_that_the_service_draws_is_seen_in_a_sentence() -> None:
         assert ("id", row) in kinds(f"quote {row.upper()} it was"), row
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  \n\t ", "\0\0", "\u200b\u202e\ufeff", "\ud800", "\U000e0041"]
-)
+@each_row("text", ["", "  \n\t ", "\0\0", "\u200b\u202e\ufeff", "\ud800", "\U000e0041"])
 def test_nothing_to_see_is_nothing_pasted(text: str) -> None:
     assert read(text) == PastedText(problem=NOTHING)
 
@@ -170,7 +169,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("around", ["{}", f"{{}} {ORDER}", f"{HASH}{{}}\n774411"])
+@each_row("around", ["{}", f"{{}} {ORDER}", f"{HASH}{{}}\n774411"])
 def test_hostile_texts_are_read_and_never_repeated_as_they_are(around: str) -> None:
     for text in HOSTILE:
         clean(read(around.replace("{}", text)))
@@ -291,8 +290,8 @@ def prose(script: str, draw: random.Random, words: int = 6) -> str:
     return "".join(word + draw.choice(QUOTES) + " " for word in said)
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-@pytest.mark.parametrize("broken", BROKEN)
+@each_row("script", SCRIPTS)
+@each_row("broken", BROKEN)
 def test_what_names_an_order_is_found_in_every_script(script: str, broken: str) -> None:
     """Beside letters of other scripts without a blank, and in the forms in which it arrives."""
     draw = random.Random(f"{script} {broken}")
@@ -368,7 +367,7 @@ def test_nothing_is_found_in_texts_that_name_nothing() -> None:
         assert read(text).readings == (), text
 
 
-@pytest.mark.parametrize("kind", ADDRESS_KINDS)
+@each_row("kind", ADDRESS_KINDS)
 def test_an_address_is_of_its_chains_and_cut_short_it_is_known_by_its_ends(kind: str) -> None:
     address = derive_address(kind, b"k" * 32)
     assert kind in read(address).of("address")[0].chains
@@ -447,13 +446,13 @@ UNITS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@each_row("unit", UNITS)
 def test_much_of_anything_is_read(unit: str) -> None:
     found = read(unit * ((1 << 14) // len(unit)))
     assert found.secret or clean(found) is None
 
 
-@pytest.mark.parametrize("unit", ["\0", "memo abcd "])
+@each_row("unit", ["\0", "memo abcd "])
 def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen(unit: str) -> None:
     whole = (unit * (LONGEST // len(unit)))[: LONGEST - 40]
     assert read(f"{whole} -----BEGIN PRIVATE KEY-----").problem == KEY
@@ -476,7 +475,7 @@ def calls(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize(
+@each_row(
     "unit", ["so it goes ", f"{HASH} ", f"{ORDER} ", "1,234 USDT ", "order h8Kq2P ", f"/{HASH}"]
 )
 def test_work_grows_no_faster_than_the_text(unit: str) -> None:
@@ -495,7 +494,7 @@ MATCHED_WHOLE = {"_ID", "_STRONG_ID", "_SHORT_UUID", "_BASE58", "_MEMO", "_DIGIT
 WIDEST = 2_000
 
 
-@pytest.mark.parametrize(("name", "pattern"), PATTERNS)
+@each_row(("name", "pattern"), PATTERNS)
 def test_no_pattern_looks_further_than_so_many_characters(
     name: str, pattern: re.Pattern[str]
 ) -> None:
