@@ -6,21 +6,18 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
-from flows import old_journals
 from flows.faulty_network import After, lose_answer, on
-from flows.orders import BTC, NOW, created_batch, created_here, intent, order
+from flows.orders import BTC, NOW, intent, order
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.creates import become_order, begin_create, open_creates
 from swapdesk.flows.creation.order_verification import (
     SKEW,
@@ -330,11 +327,6 @@ def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) ->
     assert named(journal) == "r-1"
 
 
-def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Journal) -> None:
-    created_batch(journal, "a" * 32, "kXb7PqLmN4sTvWzYcDfGhJ", ORDER.service_id, request_id="r-7")
-    assert named(journal) == "r-7"
-
-
 def test_a_call_by_hand_is_named_and_a_payment_is_not(journal: Journal) -> None:
     paid = begin_payment(journal.ledger, ORDER.service_id, "faucet", b"{}")
     journal.ledger.move(paid.id, State.UNKNOWN, code="NO_ANSWER", request_id="r-pay")
@@ -342,12 +334,3 @@ def test_a_call_by_hand_is_named_and_a_payment_is_not(journal: Journal) -> None:
     made = journal.ledger.begin("call", {}, state=State.SENT)
     journal.call_created(made.id, ORDER, status=200, request_id="r-9")
     assert named(journal) == "r-9"
-
-
-def test_orders_without_a_known_request_name_none(journal: Journal, tmp_path: Path) -> None:
-    assert named(journal) is None
-    created_here(journal, ORDER)
-    assert named(journal) is None
-    old = Journal.open(old_journals.written(tmp_path / "old" / "journal.db"), ManualClock(NOW))
-    assert create_request(old.ledger, "oldPaidByFaucet1") is None
-    old.close()

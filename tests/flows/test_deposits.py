@@ -38,7 +38,7 @@ from swapdesk.flows.deposits.funding import (
     DepositWays,
     SandboxFaucet,
 )
-from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
+from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now
 from swapdesk.flows.deposits.wallet_funding import (
     DEPOSIT,
     FAUCET,
@@ -580,52 +580,52 @@ EXCHANGING = {
 }
 
 
-def test_orders_that_wait_for_their_deposit_hold_nothing() -> None:
-    assert funds_of([]) == AT_HOME
-    assert funds_of([tracked(), tracked()]) == AT_HOME
+STUCK_ONE, STUCK_TWO = "in 1 order that needs you", "in 2 orders that need you"
+LOOKS = "An order may exist: the desk looks."
 
 
 @each_row(
-    ("count", "said", "short"), [(1, "1 open order", "1 order"), (2, "2 open orders", "2 orders")]
-)
-def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: str) -> None:
-    found = funds_of([tracked(), *[tracked(**EXCHANGING)] * count])
-    assert found.where == f"in your wallet, and in {said}; o shows where."
-    assert found.short == f"also in {short}."
-
-
-@each_row(
-    ("open_", "stranded", "said", "short"),
+    ("orders", "counts", "where", "short"),
     [
-        (0, 1, "and in 1 order that needs you", "in 1 order that needs you"),
-        (0, 2, "and in 2 orders that need you", "in 2 orders that need you"),
-        (1, 1, "in 1 open order and in 1 order that needs you", "in 2 orders; 1 needs you"),
-        (2, 3, "in 2 open orders and in 3 orders that need you", "in 5 orders; 3 need you"),
+        # What waits for its deposit holds nothing.
+        ([tracked(), tracked()], (0,), ".", ""),
+        ([tracked(), tracked(**EXCHANGING)], (0,), ", and in 1 open order", "1 order"),
+        ([tracked(**EXCHANGING)] * 2, (0,), ", and in 2 open orders", "2 orders"),
+        # An order that ended with its money stuck holds it.
+        ([], (1,), f", and {STUCK_ONE}", STUCK_ONE),
+        ([], (2,), f", and {STUCK_TWO}", STUCK_TWO),
+        (
+            [tracked(**EXCHANGING)],
+            (1,),
+            f", in 1 open order and {STUCK_ONE}",
+            "in 2 orders; 1 needs you",
+        ),
+        (
+            [tracked(**EXCHANGING)] * 2,
+            (3,),
+            ", in 2 open orders and in 3 orders that need you",
+            "in 5 orders; 3 need you",
+        ),
+        # So may a create without an answer, and what cannot be read.
+        ([], (0, 1), f". {LOOKS}", LOOKS),
+        ([tracked(**EXCHANGING)], (0, 2), "in 1 open order", "2 orders may exist: the desk looks."),
+        ([], (0, 0, 1), ". 1 order of the service cannot be read.", "cannot be read."),
+        (
+            [tracked(**EXCHANGING)],
+            (0, 1, 2),
+            LOOKS,
+            f"also in 1 order. {LOOKS} 2 orders of the service cannot be read.",
+        ),
     ],
 )
-def test_an_ended_order_with_its_money_stuck_holds_it(
-    open_: int, stranded: int, said: str, short: str
+def test_where_the_funds_are(
+    orders: list[TrackedOrder], counts: tuple[int, ...], where: str, short: str
 ) -> None:
-    found = funds_now([tracked(**EXCHANGING)] * open_, None, stranded)
-    assert found.where == f"in your wallet, {said}; o shows where."
-    assert found.short == f"also {short}."
-
-
-def test_a_create_without_an_answer_is_told_with_the_funds() -> None:
-    found = funds_now([], None, 0, 1)
-    assert found.where == "in your wallet. An order may exist: the desk looks."
-    two = funds_now([tracked(**EXCHANGING)], None, 0, 2)
-    assert two.where.endswith("o shows where. 2 orders may exist: the desk looks.")
-
-
-def test_orders_that_cannot_be_read_are_told_with_the_funds() -> None:
-    found = funds_now([], None, skipped=1)
-    assert found.where == "in your wallet. 1 order of the service cannot be read."
-    both = funds_now([tracked(**EXCHANGING)], None, 0, 1, 2)
-    assert both.short == (
-        "also in 1 order. An order may exist: the desk looks."
-        " 2 orders of the service cannot be read."
-    )
+    found = funds_now(orders, None, *counts)
+    assert found.where.startswith("in your wallet")
+    assert where in found.where
+    assert short in (found.short or "")
+    assert (found == AT_HOME) is (where == ".")
 
 
 def test_before_the_service_was_asked_an_open_order_may_hold_them(journal: Journal) -> None:

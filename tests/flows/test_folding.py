@@ -50,7 +50,7 @@ def rank(display: str | None) -> int:
 
 def test_every_permutation_of_a_trace_is_shown_moving_forward() -> None:
     every = list(itertools.permutations(SEVEN))
-    for trace in random.Random(7).sample(every, examples(len(every))):
+    for trace in random.Random(7).sample(every, examples(len(every), part=12)):
         ranks = [rank(display) for display in shown(trace)]
         assert ranks == sorted(ranks)
         assert shown(trace)[-1] == DisplayStatus.SWAP_COMPLETED

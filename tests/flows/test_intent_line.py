@@ -15,8 +15,7 @@ from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.token_list import TokenRow
-from swapdesk.flows.payees.address_book import AddressBook, BookEntry
-from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import (
     NAME_BOUGHT,
     IntentLine,
@@ -25,7 +24,6 @@ from swapdesk.flows.quotes.intent_line import (
     parse_intent_line,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance
-from swapdesk.wire.tokens import Token
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)
@@ -71,23 +69,6 @@ def test_a_name_on_another_chain_is_refused_in_the_line(
     assert wrong.state == "refused"
     assert wrong.message.startswith("@bob: This is an Ethereum address.")
     assert wrong.place == 16
-
-
-@each_row(
-    ("to", "says"),
-    [
-        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "a Bitcoin address"),
-        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
-        ("foo", "address"),
-    ],
-)
-def test_what_is_no_address_of_the_token_is_refused_in_the_line(
-    to: str, says: str, catalog: Catalog, book: AddressBook
-) -> None:
-    sent = parse_intent_line(f"0.5 eth {to}", catalog, book, private=True)
-    assert (sent.state, sent.ready) == ("refused", False)
-    assert says in sent.message
-    assert 8 <= sent.place < 8 + len(to)
 
 
 def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
@@ -440,24 +421,6 @@ def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: AddressBook) 
     wrong = parse_intent_line(f"0.5 btc base:{ME}", catalog, book, private=True)
     assert wrong.state == "refused"
     assert "This is for Base, and this BTC is on Bitcoin." in wrong.message
-
-
-def test_a_look_alike_is_refused_in_the_line(
-    catalog: Catalog, book: AddressBook, bob: BookEntry
-) -> None:
-    """Of a name in the address book, and of whom this desk paid before."""
-    twin = bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower()
-    line = parse_intent_line(f"0.5 eth {twin}", catalog, book, private=True)
-    assert (line.state, line.ready) == ("refused", False)
-    assert line.message.startswith("This address looks like @bob and is not.")
-
-    def paid_before(text: str, asked: Token) -> RecipientCheck:
-        return check_recipient(text, asked, book=book, paid={ME: 2})
-
-    other = ME[:6].lower() + "f" * 32 + ME[-4:].lower()
-    assert parse_intent_line(f"0.5 eth {other}", catalog, book, private=True).ready
-    line = parse_intent_line(f"0.5 eth {other}", catalog, book, check=paid_before, private=True)
-    assert "looks like" in line.message
 
 
 @pytest.fixture

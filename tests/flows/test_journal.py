@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from flows.orders import NOW, intent, order
+from flows.orders import intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.creates import (
@@ -151,19 +151,13 @@ def test_only_a_dead_owner_is_taken_over(path: Path, clock: ManualClock) -> None
     assert journal.ledger.get(intent_id).state is State.SENT
 
 
-def test_an_order_seen_before_it_was_confirmed_here_stays_hidden(journal: Journal) -> None:
-    journal.orders.record([(order(), "stream", False)])
-    known = journal.orders.get(order().service_id)
-    assert known.verdict == FOREIGN
-    assert journal.orders.settle(order().service_id, RELEASED) == FOREIGN
-
-
 def test_a_create_takes_a_sighting_over_and_alone_releases_it(journal: Journal) -> None:
+    service_id = order().service_id
     journal.orders.record([(order(), "stream", False)])
+    assert journal.orders.settle(service_id, RELEASED) == FOREIGN
     one = intent()
     begin_create(journal.ledger, one, "digest")
     become_order(journal, one.id, order(one), source="create", verdict=UNREPEATED)
-    service_id = order().service_id
     assert journal.orders.settle(service_id, RELEASED) == RELEASED
     warned = contradiction("the service now names another deposit address")
     assert journal.orders.settle(service_id, warned) == warned
@@ -206,28 +200,6 @@ def test_what_is_to_be_paid_is_never_lost_to_a_sighting_that_says_less(
     again.orders.record([(order(deposit_address=other), "list", False)])
     stands = again.orders.verdict(order().service_id)
     assert stands.standing is DepositRelease.CONTRADICTS
-
-
-def test_the_orders_of_intents_are_found_without_reading_those_of_others(
-    journal: Journal, clock: ManualClock
-) -> None:
-    mine, foreign = order(), order(service_id="z" * 22, deposit_address=None)
-    one, two = intent(), intent(amount_in=Decimal("0.6"))
-    for each in (one, two):
-        begin_create(journal.ledger, each, "digest")
-    become_order(journal, one.id, mine, source="create", verdict=UNREPEATED)
-    clock.advance(5)
-    journal.orders.record([(foreign, "list", False)])
-    orders = journal.orders
-    assert [known.order for known in orders.unrepeated()] == [mine]
-    assert orders.ids() == {mine.service_id, foreign.service_id}
-    assert orders.of_others(two.id) == {mine.service_id}
-    assert orders.of_others(one.id) == set()
-    assert orders.seen_before(clock.now()) == {mine.service_id}
-    assert orders.seen_before(NOW) == set()
-    assert orders.released_deposits() == frozenset()
-    orders.settle(mine.service_id, RELEASED)
-    assert orders.released_deposits() == {("bitcoin", mine.deposit_address)}
 
 
 def test_what_another_desk_wrote_is_read_before_it_is_written_over(

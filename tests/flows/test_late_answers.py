@@ -1,6 +1,6 @@
 """Late, doubled and contradicting answers: what was decided first stands, in every log of acts.
 
-Every sequence of three outcomes is told to every log, by two connections in turn. Each log has its
+Sequences of three outcomes are told to every log, by two connections in turn. Each log has its
 law here: from which states an outcome may come, and into which.
 """
 
@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -125,27 +125,6 @@ def the_create(journal: Journal, number: int) -> Act:
     return Act(laws, lambda j: j.ledger.get(one.id).state)
 
 
-def a_part(journal: Journal, number: int) -> Act:
-    """The order's transaction of a swap on chains."""
-    one = intent(amount_in=Decimal(number + 1))
-    begin_create(journal.ledger, one, "digest")
-    id_, hash_ = journal.ledger.begin("swap", {}, parent=one.id).id, f"0xsent{number}"
-
-    def to(state: State, *among: State, **told: Any) -> Law:
-        name = told.get("hash") if state is State.DONE else None
-        return Law(lambda j: j.ledger.move(id_, state, **told), state, among, name)
-
-    assert journal.ledger.move(id_, State.SENT, hash=hash_)
-    laws = {
-        "sent": to(State.SENT, State.PREPARED),
-        "again": to(State.PREPARED, *LEFT),
-        "done": to(State.DONE, *OPEN, hash=hash_),
-        "refused": to(State.REFUSED, *OPEN, code="FAILED"),
-        "unknown": to(State.UNKNOWN, *LEFT, code="LOST"),
-    }
-    return Act(laws, lambda j: j.ledger.get(id_).state)
-
-
 def a_group(journal: Journal, number: int) -> Act:
     batch_id = batch_of_one(journal, number)
     group = group_of(journal, batch_id)
@@ -229,17 +208,11 @@ def _state_of(id_: str) -> Callable[[Journal], str]:
     return state
 
 
-def _ended(journal: Journal, kind: str, number: int) -> Act:
-    """A transaction of the wallet that pays an order, or none."""
-    hash_ = f"0xpaid{number}"
-    if kind == "part":
-        group, paid = group_of(journal, batch_of_one(journal, number)).act.id, f"paid{number}"
-        act = begin_transaction(journal.ledger, "part", group, NEED, f"part{number}", [paid])
-    else:
-        taken, paid = (Sum("USDC", 6, "0xdd", 1),), None
-        act = begin_withdrawal(
-            journal.ledger, f"withdraw#{number}", "0xowner", f"0x{number}", "base", taken
-        )
+def a_payment(journal: Journal, number: int) -> Act:
+    """A transaction of a group on Solana, which pays an order itself."""
+    hash_, paid = f"0xpaid{number}", f"paid{number}"
+    group = group_of(journal, batch_of_one(journal, number)).act.id
+    act = begin_transaction(journal.ledger, "part", group, NEED, f"part{number}", [paid])
     laws = {
         "sent": Law(
             lambda j: commit_signed(j.ledger, act.id, hash_), "sent", ("prepared", "sent"), hash_
@@ -249,7 +222,7 @@ def _ended(journal: Journal, kind: str, number: int) -> Act:
             "done",
             OPEN,
             hash_,
-            keeps=paid is not None,
+            keeps=True,
         ),
         "refused": Law(
             lambda j: end_transaction(j.ledger, act, State.REFUSED, code="LOST", hash_=None),
@@ -258,15 +231,6 @@ def _ended(journal: Journal, kind: str, number: int) -> Act:
         ),
     }
     return Act(laws, _state_of(act.id), paid, "done")
-
-
-def a_payment(journal: Journal, number: int) -> Act:
-    """Of a group on Solana, which pays an order itself."""
-    return _ended(journal, "part", number)
-
-
-def a_withdrawal(journal: Journal, number: int) -> Act:
-    return _ended(journal, "withdraw", number)
 
 
 def a_deposit(journal: Journal, number: int) -> Act:
@@ -315,11 +279,9 @@ def a_call(journal: Journal, number: int) -> Act:
 
 LOGS = {
     "creates": the_create,
-    "parts of a create": a_part,
     "batches": a_group,
     "bundles": a_bundle,
     "payments": a_payment,
-    "withdrawals": a_withdrawal,
     "calls, a deposit": a_deposit,
     "calls, by hand": a_call,
 }
@@ -363,11 +325,13 @@ WHERE kind = 'create' AND
 
 @pytest.mark.parametrize("log", LOGS)
 def test_what_was_decided_first_stands(
-    log: str, both: tuple[Journal, Journal], tmp_path: Path
+    log: str, both: tuple[Journal, Journal], tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     names = list(LOGS[log](both[0], 0).laws)
+    # Of many outcomes every third sequence; it has each two that follow one another.
+    part = 3 if len(names) > 6 and not pytestconfig.getoption("--full") else 1
     ids = set()
-    for number, told in enumerate(product(names, repeat=LENGTH), start=1):
+    for number, told in enumerate(islice(product(names, repeat=LENGTH), 0, None, part), start=1):
         act = LOGS[log](both[0], number)
         for turn, name in enumerate(told):
             law, before = act.laws[name], act.state(both[0])

@@ -32,12 +32,10 @@ from swapdesk.flows.creation.order_verification import (
 )
 from swapdesk.flows.intents.intent import (
     DepositRelease,
-    DexTerms,
-    Intent,
     TokenFacts,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.orders.deposit_destination import PayableAmount, amount_to_pay, payable_amount
+from swapdesk.flows.orders.deposit_destination import PayableAmount, payable_amount
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -332,15 +330,6 @@ def test_what_was_agreed_to_is_the_better_word_of_the_quote() -> None:
     assert agreed_output(confirmed, Decimal("1.5")) == Decimal("1.5")
 
 
-SENDER = "0x" + "ab" * 20
-
-
-def test_terms_survive_the_journal() -> None:
-    terms = DexTerms(SENDER, Decimal("0.5"), 10**30 + 1, 10**29 + 3)
-    confirmed = intent(dex=terms)
-    assert Intent.from_json(confirmed.as_json()) == confirmed
-
-
 UNIT = Decimal("0.000001")
 AS_RETURNED = ("0.5", "0.50", "2500", "0.123456", "1.2340000000")
 
@@ -391,13 +380,6 @@ def test_never_less_and_never_a_unit_more(amount: Decimal) -> None:
 def test_no_amount_and_no_decimals() -> None:
     assert payable_amount(order(in_amount=None), 6) is None
     assert str(pay("0.30000000000000004", None).exact) == "0.30000000000000004"
-
-
-def test_the_decimals_are_those_of_the_confirmed_token() -> None:
-    noisy = order(in_amount=Decimal("0.5000000001"))
-    tracked = TrackedOrder(noisy, intent(), None, False, NOW, "create")
-    found = amount_to_pay(tracked)
-    assert str(found.exact) == "0.50000001"
 
 
 def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:

@@ -26,7 +26,6 @@ from patience import PATIENCE, eventually
 from rows import each_row
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog, PaidRecipient
@@ -416,21 +415,6 @@ def test_who_was_paid_how_often_and_when_last(journal: Journal) -> None:
     seen(journal, "foreign", **DONE)
     (paid,) = journal.orders.paid_recipients()
     assert paid == PaidRecipient(RECIPIENT, 3, LATER + timedelta(minutes=1))
-
-
-def test_an_order_is_looked_for_until_the_service_repeats_it(journal: Journal) -> None:
-    created_here(journal, order(), verdict=UNREPEATED)
-    seen(journal, "foreign")
-    assert [one.order for one in journal.orders.unrepeated()] == [order()]
-    journal.orders.settle(order().service_id, ReleaseVerdict(DepositRelease.RELEASED, None))
-    assert list(journal.orders.unrepeated()) == []
-
-
-def test_orders_of_before_are_those_the_service_made_before(journal: Journal) -> None:
-    early = seen(journal, "early", created=NOW - timedelta(milliseconds=1))
-    seen(journal, "same", created=NOW)
-    seen(journal, "silent", created=None)
-    assert journal.orders.created_before(NOW) == {early.service_id}
 
 
 NAMES = {

@@ -647,35 +647,43 @@ def ended(display, *, of=None, minutes=None, out=None, **changes):
 DONE, BACK, LOST = DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, DisplayStatus.FAILED
 
 
-def test_a_record_counts_ends_and_takes_medians():
-    quoted = intent().amount_out
-    orders = [
-        ended(DONE, minutes=10, out=quoted),
-        ended(DONE, minutes=12, out=quoted * Decimal("0.99")),
-        ended(DONE, minutes=60, out=quoted * Decimal("1.01")),
-        ended(BACK),
-        ended(LOST),
-    ]
-    assert provider_records(orders) == {
-        "hy": ProviderRecord(3, 1, 1, Decimal(12), Decimal(14), Decimal(0))
-    }
+QUOTED = intent().amount_out
+FOREIGN = TrackedOrder(ended(DONE).order, None, None, True, NOW, "stream")
 
 
-def test_what_has_not_ended_or_is_not_ours_counts_nowhere():
-    waiting = ended(DisplayStatus.WAITING_FOR_DEPOSIT)
-    expired = ended(DisplayStatus.EXPIRED)
-    private = ended(DONE, in_=None)
-    other_desk = ended(DONE)
-    other_desk = TrackedOrder(other_desk.order, None, None, True, NOW, "stream")
-    assert provider_records([waiting, expired, private, other_desk]) == {}
-
-
-def test_an_order_that_tells_no_times_is_counted_all_the_same():
-    quoted = intent().amount_out
-    record = provider_records([ended(DONE, out=quoted, eta=None)])["hy"]
-    assert (record.completed, record.minutes, record.said) == (1, None, None)
-    early = ended(DONE, minutes=-5, out=quoted)
-    assert provider_records([early])["hy"].minutes is None
+@each_row(
+    ("orders", "record"),
+    [
+        (
+            [
+                ended(DONE, minutes=10, out=QUOTED),
+                ended(DONE, minutes=12, out=QUOTED * Decimal("0.99")),
+                ended(DONE, minutes=60, out=QUOTED * Decimal("1.01")),
+                ended(BACK),
+                ended(LOST),
+            ],
+            ProviderRecord(3, 1, 1, Decimal(12), Decimal(14), Decimal(0)),
+        ),
+        # What has not ended or is not ours counts nowhere.
+        (
+            [
+                ended(DisplayStatus.WAITING_FOR_DEPOSIT),
+                ended(DisplayStatus.EXPIRED),
+                ended(DONE, in_=None),
+                FOREIGN,
+            ],
+            None,
+        ),
+        # An order that tells no times is counted all the same.
+        ([ended(DONE, out=QUOTED, eta=None)], ProviderRecord(1, 0, 0, None, None, Decimal(0))),
+        (
+            [ended(DONE, minutes=-5, out=QUOTED)],
+            ProviderRecord(1, 0, 0, None, Decimal(14), Decimal(0)),
+        ),
+    ],
+)
+def test_a_record_counts_ends_and_takes_medians(orders, record):
+    assert provider_records(orders) == ({} if record is None else {"hy": record})
 
 
 def test_the_record_in_words():

@@ -128,11 +128,6 @@ def test_a_name_of_one_chain_is_not_another_chain_of_its_kind(tmp_path: Path) ->
     assert check("@deposit", base, book=book).ok
 
 
-def test_the_memo_of_a_name_comes_with_it(book: AddressBook) -> None:
-    found = check("@rita", XRP, book=book)
-    assert (found.memo, found.memo_label) == ("20117", "destination tag")
-
-
 @each_row(("text", "waived"), [("20118", False), ("", True), ("NO MEMO", False)])
 def test_another_tag_than_the_one_kept_with_a_name_is_said(
     book: AddressBook, text: str, waived: bool
@@ -255,12 +250,6 @@ def test_a_lookalike_of_a_name_is_said_with_its_differences(
     count = sum(a != b for a, b in zip(fake.lower(), bob.address.lower(), strict=True))
     assert found.problem == f"This address looks like @bob and is not. {count} characters differ."
     assert count > 20
-
-
-def test_an_address_that_was_paid_before_is_itself(book: AddressBook, bob: BookEntry) -> None:
-    """Two payees whose ends agree are both known: neither accuses the other."""
-    twin = _evm_lookalike(bob.address, random.Random(2))
-    assert check(twin, book=book, paid={twin: 3}).ok
 
 
 def test_an_empty_refund_address_is_right_unless_required(book: AddressBook) -> None:
@@ -388,6 +377,8 @@ def test_the_memo_of_a_link_is_the_memo(book: AddressBook, rita: BookEntry) -> N
     assert any(text.startswith("This is not the tag of @rita: 20117.") for _, text in texts(known))
 
 
+KNOWN = address("evm", "known")
+TWIN = checksummed(KNOWN[:6].lower() + "f" * 32 + KNOWN[-4:].lower())
 SHOP = f"solana:{address('sol', 'shop')}?reference=abc&label=Shop"
 BECH32 = 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
 OTHER_KIND = "This is a Bitcoin address. ETH on Ethereum needs one that starts with 0x."
@@ -424,6 +415,10 @@ def matching(pattern: str) -> Token:
         (LINK, USDC_BASE, {"arrives": Decimal(2)}, "warn", "asks for 2.5 USDC, and 2 USDC arrives"),
         (LINK, USDC_BASE, {"arrives": Decimal(3)}, "warn", "asks for 2.5 USDC, and 3 USDC arrives"),
         (f"ethereum:{EVM}", ETH, {}, "note", "The link names no chain: this pays on Ethereum."),
+        # A look-alike, also in a link; two payees whose ends agree do not accuse one another.
+        (TWIN, ETH, {"paid": {KNOWN: 1}}, "refuse", "looks like"),
+        (f"eth:{TWIN}", ETH, {"paid": {KNOWN: 1}}, "refuse", "looks like"),
+        (TWIN, ETH, {"paid": {KNOWN: 1, TWIN: 3}}, "note", "Paid 3 times."),
         (SHOP, SOL, {}, "warn", "The link also says reference, which no payout carries."),
     ],
 )
@@ -434,14 +429,6 @@ def test_what_is_said_of_a_recipient(
     assert found.ok is (level != "refuse")
     assert any(one == level and said in sentence for one, sentence in texts(found))
     assert said in found.problem if level == "refuse" else not found.problem
-
-
-def test_a_look_alike_in_a_link_is_refused(book: AddressBook) -> None:
-    known = address("evm", "known")
-    twin = checksummed(known[:6].lower() + "f" * 32 + known[-4:].lower())
-    found = check(f"eth:{twin}", book=book, paid={known: 1})
-    assert found.lookalike is not None
-    assert not found.ok
 
 
 SEEDS = st.integers(0, 2**32 - 1).map(lambda number: f"{number:08x}{'0' * 24}")

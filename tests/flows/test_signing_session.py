@@ -67,9 +67,6 @@ async def test_yes_counts_for_the_review_that_is_open(session: SwapSession) -> N
     assert await task == Agreed("typed")
     assert session.stage is Stage.WORKING
     assert not session.agree("r1")
-
-
-async def test_no_is_an_answer_too(session: SwapSession) -> None:
     task = await asked(session)
     assert session.refuse("r1")
     assert await task is None

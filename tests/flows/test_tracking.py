@@ -11,7 +11,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from functools import partial
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -432,13 +432,15 @@ STATES = [one.value for one in DisplayStatus if not ended(one.value)] + [None, "
 def test_you_are_counted_where_the_summary_names_you(standing: DepositRelease) -> None:
     """Who acts next is counted over all orders without a sentence for each; the count agrees."""
     counted = 0
-    for display, leg, address, expires, hidden in product(
+    facts = product(
         STATES,
         [None, *LegStatus],
         [None, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"],
         [None, NOW - timedelta(minutes=1), NOW + timedelta(minutes=9)],
         [None, "The address is hidden."],
-    ):
+    )
+    # A sample: no axis has a multiple of seven values.
+    for display, leg, address, expires, hidden in islice(facts, 0, None, 7):
         one = order(
             display_status=display, in_status=leg, deposit_address=address, expires=expires,
             status=None, anonymous=True,

@@ -31,7 +31,7 @@ from swapdesk.flows.support.support_case import CaseMoment, timeline
 from swapdesk.wire.encoding.text import is_unsafe, safe_text
 from web_documents import WebDocument, hold_sealed
 
-TEXTS = web_texts() + control_texts()[::4] + invisible_texts()[::3]
+TEXTS = web_texts() + control_texts()[::8] + invisible_texts()[::6]
 
 
 def page_of(file: CaseFile) -> WebDocument:
@@ -105,7 +105,7 @@ def test_the_time_line_has_every_update_and_request() -> None:
 
 @each_row("kind", get_args(Shown))
 def test_what_is_masked_in_the_file_stands_on_no_page(kind: Shown) -> None:
-    for case in CASES[::6]:
+    for case in CASES[::15]:
         one = named(facts(case))
         masked = page_of(written(one, tuple(set(get_args(Shown)) - {kind}))).said
         for value in told(one, kind):

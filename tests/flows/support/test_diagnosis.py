@@ -155,8 +155,8 @@ ROUTES = (
     *(("private", second) for second in LEGS),
 )
 FLAGS = tuple(product((None, True), repeat=3))
-STRIDE = 7
-"""A sample takes every seventh: no axis has a multiple of seven values."""
+STRIDE = 23
+"""A sample takes so few: no axis has a multiple of 23 values."""
 
 BEFORE, AFTER = NOW + timedelta(minutes=6), NOW + timedelta(minutes=50)
 

@@ -190,7 +190,7 @@ def clean(found: PastedText) -> None:
         assert one.amount is None or (one.amount.is_finite() and one.amount >= 0)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(400, part=8))
 @given(st.text(max_size=200))
 @example("BTC 1")
 @example("\u202e" + ORDER)
@@ -206,7 +206,7 @@ def test_any_text_is_read_without_an_error_and_said_from_what_is_in_it(text: str
             assert any(spelled.lower() in drawn for spelled in one.texts), one
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(400, part=8))
 @given(
     st.sampled_from([ORDER, HASH, SIGNATURE, REQUEST, derive_address("evm", b"q" * 32)]),
     st.text(max_size=60),
@@ -295,8 +295,8 @@ def prose(script: str, draw: random.Random, words: int = 6) -> str:
 def test_what_names_an_order_is_found_in_every_script(script: str, broken: str) -> None:
     """Beside letters of other scripts without a blank, and in the forms in which it arrives."""
     draw = random.Random(f"{script} {broken}")
-    # Each in every form, and in every third script.
-    for name, word in list(TELLING.items())[sorted(SCRIPTS).index(script) % 3 :: 3]:
+    # Each in every form, and in every fifth script.
+    for name, word in list(TELLING.items())[sorted(SCRIPTS).index(script) % 5 :: 5]:
         glued = script != "latin" and " in " not in broken
         before, after = prose(script, draw).rstrip(), prose(script, draw)
         part = draw.choice(QUOTES) if glued else " "
@@ -304,7 +304,7 @@ def test_what_names_an_order_is_found_in_every_script(script: str, broken: str) 
         assert any(word in one.texts for one in read(text).readings), (name, text)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(400, part=8))
 @given(
     st.sampled_from(sorted(SCRIPTS)),
     st.integers(0, 1 << 30),
@@ -357,7 +357,7 @@ def test_nothing_is_found_in_texts_that_name_nothing() -> None:
         ),
         *("$500", "24h", "No", "3", "v2", "#4", "A4", "1st"),
     )
-    for _ in range(1_000):
+    for _ in range(examples(1_000)):
         script = draw.choice(sorted(SCRIPTS))
         words = [prose(script, draw, draw.randint(1, 5)) for _ in range(draw.randint(1, 6))]
         beside = draw.choices(named, k=draw.randint(0, 3))
@@ -448,13 +448,13 @@ UNITS = (
 
 @each_row("unit", UNITS)
 def test_much_of_anything_is_read(unit: str) -> None:
-    found = read(unit * ((1 << 14) // len(unit)))
+    found = read(unit * ((1 << 12) // len(unit)))
     assert found.secret or clean(found) is None
 
 
-@each_row("unit", ["\0", "memo abcd "])
-def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen(unit: str) -> None:
-    whole = (unit * (LONGEST // len(unit)))[: LONGEST - 40]
+def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen() -> None:
+    """Behind more words than are read."""
+    whole = "memo abcd " * (LONGEST // 10 - 4)
     assert read(f"{whole} -----BEGIN PRIVATE KEY-----").problem == KEY
 
 
