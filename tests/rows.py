@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -24,22 +25,39 @@ def each_row(
     # A row of several values may be a ``pytest.param``.
     table = [getattr(row, "values", row) if len(columns) > 1 else (row,) for row in rows]
 
+    @contextmanager
+    def trying(row: Sequence[Any], failed: list[BaseException]) -> Iterator[dict[str, Any]]:
+        try:
+            yield dict(zip(columns, row, strict=True))
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001
+            error.add_note("in the row " + ", ".join(str(ids(value)) for value in row))
+            failed.append(error)
+
+    def told(failed: list[BaseException]) -> None:
+        if failed:
+            raise BaseExceptionGroup(f"{len(failed)} of {len(table)} rows", failed)
+
     def decorated(test: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(test)
         def every(**fixtures: Any) -> None:
-            failed = []
+            failed: list[BaseException] = []
             for row in table:
-                try:
-                    test(**fixtures, **dict(zip(columns, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001
-                    error.add_note("in the row " + ", ".join(str(ids(value)) for value in row))
-                    failed.append(error)
-            if failed:
-                raise BaseExceptionGroup(f"{len(failed)} of {len(table)} rows", failed)
+                with trying(row, failed) as values:
+                    test(**fixtures, **values)
+            told(failed)
 
+        @functools.wraps(test)
+        async def every_awaited(**fixtures: Any) -> None:
+            failed: list[BaseException] = []
+            for row in table:
+                with trying(row, failed) as values:
+                    await test(**fixtures, **values)
+            told(failed)
+
+        made = every_awaited if inspect.iscoroutinefunction(test) else every
         signature = inspect.signature(test)
         others = [one for name, one in signature.parameters.items() if name not in columns]
-        every.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
-        return every
+        made.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return made
 
     return decorated

@@ -66,7 +66,8 @@ from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.tui.screens.deposit import payment_of
 from swapdesk.tui.screens.order import order_facts
 from swapdesk.wire.encoding.numbers import as_double, to_base_units
-from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus, Order
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 from world import World
 
 OTHER = derive_address("evm", b"o" * 32)

@@ -39,8 +39,9 @@ from swapdesk.flows.quotes.ranking import (
     is_known_kind,
     rank,
 )
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import from_base_units
-from swapdesk.wire.quotes import Quote, RouteType
+from swapdesk.wire.quotes import Quote
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=60)

@@ -46,7 +46,8 @@ from swapdesk.flows.tracking.open_business import recent_events, waits_for_you
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
-from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import DisplayStatus, LegStatus
 from world import FIRST_KEY, World
 
 DROPPED = 60.0

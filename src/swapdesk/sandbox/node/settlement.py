@@ -1,10 +1,14 @@
-"""The money of a leg: credited, swapped, paid out, refunded or forwarded. Every method of
-``Settlement`` runs inside a transaction that its caller opened, and moves each sum at most once.
-What a venue keeps of a refund goes to the venue's own wallet, so that every unit stays accounted
-for. ``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains.
-How far a chain was read is stored in the same transaction as what was found. A payment that is in
-no block is submitted again with the same bytes; a payment that expired in no block is signed again.
-Blocks are final: nothing that was mined is undone."""
+"""The money of a leg: credited, swapped, paid out, refunded or forwarded.
+
+Every method of ``Settlement`` runs inside a transaction that its caller opened, and moves each sum
+at most once. What a venue keeps of a refund goes to the venue's own wallet, so that every unit
+stays accounted for.
+
+``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. How
+far a chain was read is stored in the same transaction as what was found. A payment that is in no
+block is submitted again with the same bytes; a payment that expired in no block is signed again.
+Blocks are final: nothing that was mined is undone.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +66,10 @@ class Settlement:
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
         """Returns the world time, in milliseconds, at which a payment has that many confirmations.
+
         Returns None for a payment on an embedded chain, where ``ChainBooks`` reads the
-        confirmations from the blocks."""
+        confirmations from the blocks.
+        """
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
         chain = chains_by_name()[payment.chain]
@@ -73,9 +79,11 @@ class Settlement:
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
         """Takes the next step of a leg whose due time has come: an unpaid leg expires, a swapped
-        one is paid out, and one whose payout is confirmed is finished. Confirmed deposits are
-        handled by ``accept`` instead. ``skipped_wallets`` is the number of hot wallets that must
-        not make the payout."""
+        one is paid out, and one whose payout is confirmed is finished.
+
+        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is the number of
+        hot wallets that must not make the payout.
+        """
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -86,9 +94,11 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Decides what happens with the confirmed deposit of a leg. ``arrived`` is its amount. A
-        deposit that is too small is refunded; otherwise it is swapped, or held by the venue for a
-        check if ``verified`` is False."""
+        """Decides what happens with the confirmed deposit of a leg.
+
+        ``arrived`` is its amount. A deposit that is too small is refunded; otherwise it is swapped,
+        or held by the venue for a check if ``verified`` is False.
+        """
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
         elif verified:
@@ -118,9 +128,11 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units. If ``declined``
-        is True, the service is expected to say, by ``send_on``, where the venue forwards the
-        deposit."""
+        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units.
+
+        If ``declined`` is True, the service is expected to say, by ``send_on``, where the venue
+        forwards the deposit.
+        """
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
@@ -228,8 +240,11 @@ class Settlement:
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
         """Returns the number and the address of the hot wallet that pays a leg out; None if no
-        wallet holds enough. The search begins with the leg's own wallet and continues with the next
-        ones in order, but leaves out the first ``skipped`` of them."""
+        wallet holds enough.
+
+        The search begins with the leg's own wallet and continues with the next ones in order, but
+        leaves out the first ``skipped`` of them.
+        """
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS
@@ -355,9 +370,11 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the height up to which an earlier run has read the chain. If nothing was read
-        yet, returns the height at which the chain began, or the current height if no leg uses the
-        chain, so that the blocks before the first leg are skipped."""
+        """Returns the height up to which an earlier run has read the chain.
+
+        If nothing was read yet, returns the height at which the chain began, or the current height
+        if no leg uses the chain, so that the blocks before the first leg are skipped.
+        """
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)
