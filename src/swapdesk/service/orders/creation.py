@@ -293,9 +293,9 @@ class OrderDesk(Room):
         """Answers a repeated create request. Returns the order that the first request with this
         quote created, after waiting for that request if it is under way.
 
-        Raises INVALID_SWAP if the order is no longer visible or ``digests`` differ from the first
-        request's digest, SERVICE_UNAVAILABLE if the outcome is not known in time, and the error
-        that the first request got.
+        If the first request got an error, raises the same error. Raises INVALID_SWAP if the order
+        is no longer visible or none of ``digests`` is the first request's digest,
+        SERVICE_UNAVAILABLE if the outcome is not known in time.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
