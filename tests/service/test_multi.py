@@ -261,21 +261,6 @@ async def test_one_source_chain_a_group(api: httpx2.AsyncClient) -> None:
     assert len(ids(several)) == 2, "several tokens of one chain are one group"
 
 
-async def test_bodies_are_closed_down_to_the_last_filter(api: httpx2.AsyncClient) -> None:
-    bodies = {
-        "orders.0.quoteId": {"orders": [row(quoteId="1")]},
-        "orders.0.amount": {"orders": [row("0.5x")]},
-        "orders.1.filters.deviationThreshold": {
-            "orders": [row(), row(filters={"deviationThreshold": 101})]
-        },
-        "filters.rotatePayoutWallets": {"orders": [row()], "filters": {"rotatePayoutWallets": 1}},
-        "filters.rotationLookback": {"orders": [row()], "filters": {"rotationLookback": 0}},
-        "filters.inLeg.only": {"orders": [row()], "filters": {"inLeg": {"only": ["aa"]}}},
-    }
-    for path, body in bodies.items():
-        await declined(api.post("/exchanges/multi", json=body), field=path)
-
-
 @pytest.mark.proves("input create_multi_exchange filters")
 async def test_filters_of_the_group_and_of_an_order(
     api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock

@@ -226,22 +226,6 @@ async def test_answers_that_several_operations_share(served: dict[str, Any]) -> 
     assert answers["MethodNotAllowed"]["headers"]["allow"]["required"] is True
 
 
-async def test_parameters(served: dict[str, Any]) -> None:
-    by_name = {one["name"]: one for one in served["paths"]["/quotes"]["get"]["parameters"]}
-    assert by_name["amount"] == {
-        "name": "amount",
-        "in": "query",
-        "required": True,
-        "schema": {
-            "type": "number",
-            "minimum": 0,
-            "exclusiveMinimum": True,
-            "maximum": 10**40 - 1,
-        },
-    }
-    assert (by_name["types"]["style"], by_name["types"]["explode"]) == ("form", True)
-
-
 def walk(value: Any) -> Any:
     yield value
     for inner in value.values() if isinstance(value, dict) else value:

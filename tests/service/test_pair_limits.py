@@ -362,38 +362,6 @@ async def test_pairs_nobody_trades(api: httpx2.AsyncClient, venue_list: list[Pri
 
 # Amounts
 
-BAD_AMOUNTS = [
-    "１２",
-    "1,5",
-    "1e3",
-    "NaN",
-    "Infinity",
-    "-1",
-    "+1",
-    "0x10",
-    "1" * 10_240,
-    "0." + "1" * 41,
-    "1.",
-    ".5",
-    "01",
-    " 1",
-    "1 000",
-    "1_000",
-    "½",
-    "٣",
-    "null",
-    "",
-]
-
-
-@pytest.mark.parametrize("amount", BAD_AMOUNTS)
-@pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
-async def test_amounts_that_are_none(api: httpx2.AsyncClient, path: str, amount: str) -> None:
-    parameters = asked(amount)
-    if path.endswith("send"):
-        del parameters["to"]
-    await refusal(api, path, parameters, field="amount")
-
 
 @pytest.mark.parametrize("amount", ["0", "0.0"])
 async def test_nothing_sent_privately_is_too_low(api: httpx2.AsyncClient, amount: str) -> None:

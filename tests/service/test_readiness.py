@@ -168,10 +168,6 @@ async def test_what_it_takes(api: httpx2.AsyncClient, method: str, path: str, st
     assert (await api.request(method, f"/ready{path}")).status_code == status
 
 
-async def test_it_is_no_operation_of_the_api(api: httpx2.AsyncClient) -> None:
-    assert "/ready" not in str((await api.get("/openapi.json")).json()["paths"].keys())
-
-
 async def test_no_worker_has_come(store: Store, venue_list: list[PlainVenue]) -> None:
     """One that answers is not ready before the first worker of another process is there, nor once
     none has been there for a minute; nothing has to be due for that."""

@@ -370,12 +370,6 @@ async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
                 last[data["serviceId"]] = rank
 
 
-def test_what_may_wait_and_for_how_long() -> None:
-    frames, size = rules.SLOW_READER_FRAMES, rules.SLOW_READER_BYTES
-    assert (frames, size) == (256, 1 << 20)
-    assert (rules.SLOW_READER_SECONDS, rules.LAST_WORD_SECONDS) == (30, 5)
-
-
 class Trickle:
     """A socket that takes so many frames."""
 

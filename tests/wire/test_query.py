@@ -14,7 +14,6 @@ from pydantic_core import PydanticCustomError
 
 from swapdesk.wire.encoding.dialect import alias
 from swapdesk.wire.encoding.ids import OrderId
-from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.query import (
     FreeText,
     QueryBoolean,
@@ -243,18 +242,3 @@ def test_native_values_of_another_kind_are_refused(kind: Any, bad: list[object])
     for value in bad:
         with pytest.raises(ValidationError):
             TypeAdapter(kind).validate_python(value)
-
-
-def test_the_schema_says_what_is_checked() -> None:
-    schema = Listing.model_json_schema(schema_generator=WireJsonSchema)["properties"]
-    expected = {"title": "Page", "default": 1, "type": "integer", "minimum": 1, "maximum": 10_000}
-    assert schema["page"] == expected
-    size = {"title": "Pagesize", "default": 100, "type": "integer", "minimum": 1, "maximum": 100}
-    assert schema["pageSize"] == size
-    amount = {"type": "number", "exclusiveMinimum": 0, "maximum": Decimal("0.5")}
-    assert schema["amount"]["anyOf"][0] == amount
-    kinds = {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 16}}
-    assert schema["kind"]["anyOf"][0] == kinds
-    assert schema["term"]["anyOf"][0] == {"type": "string", "maxLength": 100}
-    assert schema["mainnet"]["anyOf"][0] == {"type": "boolean"}
-    assert schema["from"]["anyOf"][0] == {"type": "string", "format": "date-time"}
