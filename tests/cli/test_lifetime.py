@@ -188,27 +188,32 @@ def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     file.write_text('port = 0\n[chains]\n[store]\nurl = "postgresql://u@h/d"\n')
-    for package, extra, arguments in (
-        ("starlette", "sandbox", ("serve", "--sandbox")),
-        ("starlette", "sandbox", ("chains",)),
-        ("starlette", "sandbox", ("partner", "list")),
-        ("asyncpg", "postgres", ("serve", "--config", str(file))),
-    ):
-        program = (
-            f"import sys; sys.modules['{package}'] = None\n"
-            "from swapdesk.cli.main import run; sys.exit(run(sys.argv[1:]))"
-        )
-        ended = subprocess.run(
-            [sys.executable, "-c", program, *arguments, "--json"],
-            env=environment(tmp_path),
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        result = Result("", ended.stderr.decode(), ended.returncode)
-        assert (result.code, result.error["code"]) == (2, "MISSING_EXTRA")
-        assert "pip install -e " in result.error["message"]
-        assert f"[{extra}]'" in result.error["message"]
+    extras = {
+        ("serve", "--config", str(file)): "postgres",
+        ("serve", "--sandbox"): "sandbox",
+        ("chains",): "sandbox",
+        ("partner", "list"): "sandbox",
+    }
+    program = (
+        "import sys; sys.modules['asyncpg'] = None\n"
+        "from swapdesk.cli.main import run\n"
+        f"for words in {list(extras)!r}:\n"
+        "    assert run((*words, '--json')) == 2\n"
+        "    sys.modules['starlette'] = None"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    for told, extra in zip(ended.stderr.splitlines(), extras.values(), strict=True):
+        error = Result("", told, ended.returncode).error
+        assert error["code"] == "MISSING_EXTRA"
+        assert "pip install -e " in error["message"]
+        assert f"[{extra}]'" in error["message"]
 
 
 def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
