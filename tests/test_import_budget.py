@@ -68,6 +68,9 @@ def run_of(*arguments: str) -> str:
 
 SCREENS = ("textual", "rich")
 CLIENTS = ("httpx2", "pydantic")
+OTHER_MODELS = tuple(
+    f"swapdesk.wire.{name}" for name in ("account", "dex", "exchanges", "multi", "quotes")
+)
 NEEDED_BY_NOTHING = (*HEAVY, *SCREENS, *CLIENTS, "swapdesk.flows", "swapdesk.wire")
 
 
@@ -85,11 +88,11 @@ STEPS = {
             )
         ),
         Step(run_of("-h"), (*HEAVY, "textual", *CLIENTS)),
-        # A command that connects loads nothing of quotes.
+        # A command that connects loads nothing of quotes, and no model of other operations.
         Step(
             "import swapdesk.cli.session, swapdesk.cli.order_reports\n"
             "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume",
-            (*HEAVY, "textual", "swapdesk.flows.quotes"),
+            (*HEAVY, "textual", "swapdesk.flows.quotes", *OTHER_MODELS),
         ),
         Step(
             "import swapdesk.cli.creation, swapdesk.cli.order_watch",
@@ -132,8 +135,10 @@ def test_what_is_not_used_is_not_loaded(process: str, tmp_path: Path) -> None:
 def test_fields_of_models_are_types_and_no_text_to_be_evaluated(tmp_path: Path) -> None:
     """A module with postponed annotations has the name ``annotations``."""
     statement = (
-        "import swapdesk.client.api, swapdesk.wire.events\n"
+        "import swapdesk.wire.events\n"
+        "from swapdesk.wire.operations import OPERATIONS\n"
         "from swapdesk.wire.model import RequestModel, WireModel\n"
+        "[(row.result, row.path_parameters, row.query, row.body) for row in OPERATIONS]\n"
         "kinds = [*WireModel.__subclasses__(), *RequestModel.__subclasses__()]\n"
         "assert len(kinds) > 30\n"
         "assert not [k for k in kinds if hasattr(sys.modules[k.__module__], 'annotations')]"

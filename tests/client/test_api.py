@@ -35,7 +35,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
 from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.codec import decode, encode_json
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.multi import (
     MultiBuildRequest,
     MultiExchangeRequest,
@@ -43,8 +45,8 @@ from swapdesk.wire.multi import (
     MultiSubmitRequest,
 )
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
-from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, PrivateSendRequest
-from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.orders import Order, OrderQuery
+from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery
 from swapdesk.wire.tokens import TokenQuery
 from world import World, open_world
 

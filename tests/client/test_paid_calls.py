@@ -32,9 +32,9 @@ from swapdesk.client.payments import (
 from swapdesk.clock import ManualClock
 from swapdesk.flows.request_lines import call_lines
 from swapdesk.flows.tracking.announcements import failure_of_error
+from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BY_NAME
-from swapdesk.wire.orders import PrivateSendRequest
 
 PAYEE, ENDS = "0x" + "1A" * 20, datetime(2026, 11, 27, 14, 3, 10, tzinfo=UTC)
 SIGNED = CallAuthorization(

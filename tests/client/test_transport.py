@@ -44,8 +44,8 @@ from swapdesk.client.errors import (
 )
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.transport import ApiTransport, RetryPolicy
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
-from swapdesk.wire.orders import ExchangeRequest
 
 CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
 ORDER = b'{"serviceId": "abc"}'

@@ -41,7 +41,8 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.payments import begin_payment
 from swapdesk.flows.support.support_case import create_request
-from swapdesk.wire.orders import ExchangeRequest, Order
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import Order
 from world import World
 
 

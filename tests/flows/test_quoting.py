@@ -77,10 +77,11 @@ from swapdesk.flows.tracking.announcements import no_usable_route, without_route
 from swapdesk.flows.tracking.open_business import markets_of
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import AmountError
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.orders import DisplayStatus
-from swapdesk.wire.quotes import Limits, PairLimits, RouteType
+from swapdesk.wire.quotes import Limits, PairLimits
 from world import World
 
 

@@ -38,7 +38,8 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.tracking.open_business import recent_events, waits_for_you
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import DisplayStatus, LegStatus
 from world import FIRST_KEY, World
 
 DROPPED = 60.0

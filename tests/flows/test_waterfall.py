@@ -30,8 +30,9 @@ from swapdesk.flows.quotes.quote_columns import (
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import Arrangement, rank
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import from_base_units
-from swapdesk.wire.quotes import Quote, RouteType
+from swapdesk.wire.quotes import Quote
 
 SOLD = BTC.model_copy(update={"price": Decimal(96420)})
 WISH = QuoteRequest(SOLD, ETH, Decimal("0.5"))

@@ -61,9 +61,9 @@ from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
-from swapdesk.wire.orders import ExchangeRequest
 
 
 class FullVenue(PriceVenue):

@@ -21,6 +21,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue, VenueTraits
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.quotes import (
@@ -29,7 +30,6 @@ from swapdesk.wire.quotes import (
     PrivateSendQuoteList,
     Quote,
     QuoteQuery,
-    RouteType,
 )
 from swapdesk.wire.tokens import Token
 

@@ -292,6 +292,7 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         screen._table.move_to(stuck.id)
         await run.see("P put away")
         await run.press("P", sees="Put away")
+        await run.see("P takes it back")
         assert "Needs you" not in run.text
         assert "needs you" not in screen.funds().where
         assert stuck.id == screen._table.cursor_key

@@ -92,7 +92,7 @@ def batch() -> None:
     Declared(Effect.CHANGES_DESK, reading=True, prints=("batch_report:TemplateDocument",)),
 )
 def template() -> None:
-    """Write a template of such a file to begin with."""
+    """Write a template of a batch file, to be filled in."""
 
 
 @batch.command()
@@ -105,8 +105,10 @@ def template() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.batch.plan:PlanDocument",)),
 )
 def plan() -> None:
-    """Check every row and show the groups, totals and calls of the batch. Nothing is created. Exit
-    2 when a row has a problem; the plan is written all the same."""
+    """Check every row and show the groups, totals and calls of the batch. Nothing is created.
+
+    Exit 2 when a row has a problem; the plan is written all the same.
+    """
 
 
 @batch.command()
@@ -253,4 +255,4 @@ def status() -> None:
     from_journal=True,
 )
 def export() -> None:
-    """Write the results as CSV, one line for each row that was created."""
+    """Write the results of a batch as CSV, one line for each row that became an order."""

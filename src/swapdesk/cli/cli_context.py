@@ -70,7 +70,7 @@ class CliContext(Struct):
     passphrase_fd: int | None = None
     passphrase: Secret | None = None
     """The pass phrase that was read from ``passphrase_fd``, kept because a descriptor can be read
-    only once; None before."""
+    only once; None before it was read."""
     opened: Desk | None = None
     sandbox: SandboxLifetime | None = None
     """The sandbox that the desk uses; None on a live profile."""

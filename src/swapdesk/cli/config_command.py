@@ -96,7 +96,8 @@ class ChosenDocument(Struct, frozen=True):
 
 @click.group()
 def profile() -> None:
-    """Accounts of this home: each profile has a service, a journal and keys of its own."""
+    """Choose which service and account to use: each profile has a service, a journal and keys of
+    its own."""
 
 
 @profile.command("list")

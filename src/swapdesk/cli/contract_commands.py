@@ -38,11 +38,12 @@ from swapdesk.toml_document import nearest
 @click.argument("command", nargs=-1)
 @desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("schemas:SchemaDocument",)))
 def schema(call: CliContext, command: tuple[str, ...]) -> None:
-    """Print the JSON Schema of what COMMAND, such as "orders list", prints with --json.
+    """Print the JSON Schema of what COMMAND, such as "orders list", prints with --json. Without a
+    COMMAND the schemas of all commands are printed by name, and that of an error.
 
-    Without a COMMAND the schemas of all commands are printed by name, and that of an error. The
-    output is JSON in every form, of the dialect 2020-12. Fields may be added at any time; a new
-    schemaVersion says that a field was removed or changed its meaning or type.
+    The schemas are of the dialect 2020-12 and are printed as JSON also without --json. Fields may
+    be added at any time; a new schemaVersion says that a field was removed or changed its meaning
+    or type.
     """
     from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
 

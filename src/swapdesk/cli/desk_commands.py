@@ -509,7 +509,7 @@ def api(
 ) -> int:
     """Call one operation under /v2 and print its answer unchanged.
 
-    Only reading calls are made without --yes. The answer is JSON in every form.
+    Only reading calls are made without --yes. The answer is printed as JSON also without --json.
     """
     pairs = [_pair(text) for text in query]
     body = _body(data) if data is not None else None

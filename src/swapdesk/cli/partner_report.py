@@ -49,7 +49,7 @@ class PartnerDocument(Struct, frozen=True):
 
 
 class PartnersDocument(Struct, frozen=True):
-    """All accounts, oldest first."""
+    """All accounts of the service's partners, oldest first."""
 
     partners: tuple[StoredPartner, ...]
 

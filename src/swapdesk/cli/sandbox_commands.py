@@ -563,7 +563,7 @@ class TapeDocument(Struct, frozen=True):
 
 @click.group()
 def tape() -> None:
-    """Play keys into the desk of the sandbox."""
+    """Play a tape, which is a file of keys to press, in the desk of the sandbox."""
 
 
 @tape.command("run")

@@ -36,7 +36,8 @@ was installed with an earlier release may lack it."""
 
 def require_extra(extra: str, what: str = "") -> None:
     """Raises CommandError (exit 2) if a package of the extra is missing; the error names the
-    command that installs it. ``what`` is what needs the extra, if not the usual."""
+    command that installs it. ``what`` is the feature that the error says needs the extra; if it is
+    empty, a usual one is named."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)
@@ -63,11 +64,10 @@ class SandboxLifetime:
 
     async def ready(self) -> Mapping[str, Any]:
         """Returns the addresses and keys of the running sandbox, which it states when it is ready.
-        Starts a sandbox if none answers; may be called repeatedly. Raises CommandError: exit 2 if a
-        package is missing or the sandbox refuses its directory, exit 7 if it does not become
-        ready."""
+        Starts a sandbox if none answers; may be called repeatedly. Raises CommandError: exit 2 if
+        one has to be started and a package is missing or the sandbox refuses its directory, exit 7
+        if it does not become ready."""
         async with self._starting:
-            require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
@@ -102,6 +102,7 @@ class SandboxLifetime:
         return asdict(running)
 
     def _start(self) -> Mapping[str, Any]:
+        require_extra("sandbox")
         private_directory(self._home.logs)
         log = self._home.logs / "sandbox.log"
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -48,8 +48,9 @@ def read_secret(
 
 
 def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
-    """Returns the pass phrase of the wallet, from the descriptor ``--passphrase-fd`` or typed.
-    Raises CommandError (exit 2) if there is no descriptor and nobody can be asked."""
+    """Returns the pass phrase of the wallet, from the descriptor ``--passphrase-fd`` or typed;
+    ``what`` names it in the question. Raises CommandError (exit 2) if there is no descriptor and
+    nobody can be asked."""
     if call.passphrase is None:
         phrase = read_secret(call, what, call.passphrase_fd, "--passphrase-fd")
         if call.passphrase_fd is None:

@@ -149,8 +149,8 @@ async def report_chains(call: CliContext) -> None:
 
 
 class LimitsDocument(Struct, frozen=True, rename="camel"):
-    """The limits of an account. ``limits`` has an entry for each minute, hour and day, for quotes
-    and for exchanges, with the number of calls used."""
+    """The limits of an account. ``limits`` has an entry for the minute, the hour and the day, for
+    quotes and for exchanges, each with the number of calls used."""
 
     monthly_request_count: int
     limits: tuple[LimitGauge, ...]

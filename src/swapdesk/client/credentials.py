@@ -55,7 +55,7 @@ class Credentials(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """True if the caller can create and list orders."""
+        """True if these credentials allow their owner to create and list orders."""
         return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:

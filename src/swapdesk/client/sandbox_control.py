@@ -137,9 +137,9 @@ class SandboxControl:
         return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
-        """Returns a payment on a ledger chain of the sandbox: ``chain``, ``token`` (an id), ``to``,
-        ``tag``, ``units`` and ``confirmations``. Returns None if the hash is unknown. Raises
-        ClientError."""
+        """Returns a payment on a chain that the sandbox simulates by a ledger: ``chain``, ``token``
+        (an id), ``to``, ``tag``, ``units`` and ``confirmations``. Returns None if the hash is
+        unknown. Raises ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         payment = answer.get("transfer")
         return payment if isinstance(payment, dict) else None
@@ -165,7 +165,7 @@ class SandboxControl:
         )
 
     async def advance(self, seconds: int) -> str:
-        """Moves the sandbox's clock forward by seconds; returns its new time (RFC 3339)."""
+        """Moves the sandbox's clock forward by ``seconds``; returns its new time (RFC 3339)."""
         answer = await self._read("POST", "clock", {"advance": seconds})
         return safe_text(str(answer.get("now", "")), 64)
 
@@ -176,7 +176,7 @@ class SandboxControl:
         body: dict[str, Any] | None = None,
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Returns the answer of a call that moves no money."""
+        """Sends a request that moves no money, and returns the answer. Raises ClientError."""
         response = await self._send(method, path, body, query)
         answer = _object(response)
         if response.status_code == 200 and answer is not None:

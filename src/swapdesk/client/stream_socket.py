@@ -410,7 +410,7 @@ class OrderSocket:
 
 
 async def _connected(url: str, credentials: Credentials, times: StreamTimes) -> ClientConnection:
-    """Connects over the network, without redirects, proxies or compression."""
+    """Opens the WebSocket over the network, without redirects, proxies or compression."""
     from websockets.asyncio.client import connect
 
     class Straight(connect):

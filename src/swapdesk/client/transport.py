@@ -141,7 +141,7 @@ class RetryBudget:
         self.left = min(self._most, self.left + self._share)
 
     def spend(self) -> bool:
-        """Takes one retry; returns False if none is left."""
+        """Uses up one retry; returns False if none is left."""
         if self.left < 1.0:
             return False
         self.left -= 1.0
@@ -149,7 +149,8 @@ class RetryBudget:
 
 
 class AttemptProgress:
-    """The state of one attempt: whether it was sent, and what was received so far."""
+    """The state of one attempt at a call: whether the request was sent, and which part of the
+    answer was received so far."""
 
     def __init__(self, operation: Operation, *, sent: bool) -> None:
         self.operation = operation

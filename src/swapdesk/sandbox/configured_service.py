@@ -1,9 +1,11 @@
-"""``swapdesk serve --config``: serves the chains and venues that a file names. The service runs
-without the sandbox's supervisor, node and control. It is one process, or several processes over one
-database, each of which answers requests, carries out the work that falls due, or does both. The
-catalogue contains the chains that the file names, and those of their tokens that a pool in the file
-trades. There is no source of market prices, so the service states no amounts in dollars and scans
-no tokens."""
+"""``swapdesk serve --config``: serves the chains and venues that a file names.
+
+The service runs without the sandbox's supervisor, node and control. It is one process, or several
+processes over one database, each of which answers requests, carries out the work that falls due, or
+does both. The catalogue contains the chains that the file names, and those of their tokens that a
+pool in the file trades. There is no source of market prices, so the service states no amounts in
+dollars and scans no tokens.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 class ServiceRefused(Exception):
     """Raised if the service cannot be started as the file says; the message gives the reason.
-    ``key`` is the path of the key or table at fault in the file; empty if there is none."""
+
+    ``key`` is the path of the key or table at fault in the file; empty if there is none.
+    """
 
     def __init__(self, message: str, *key: str) -> None:
         super().__init__(message)
@@ -151,10 +155,13 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Reads the payment terms from the token's contract; returns the terms and what settles
-    payments, or None if ``entry`` is None. Raises ServiceRefused if the node does not answer or the
+    """Reads the payment terms from the token's contract; returns them with the facilitator that
+    settles payments.
+
+    Returns None if ``entry`` is None. Raises ServiceRefused if the node does not answer or the
     token does not support such payments. If the settling account has no gas, only a warning is
-    logged, because the account can be funded later."""
+    logged, because the account can be funded later.
+    """
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -275,9 +282,9 @@ def serve_configured(file: Path, config: ServiceConfig, workers: int | None = No
     """Serves requests until SIGTERM or SIGINT; a second signal aborts the requests that are still
     under way.
 
-    Prints one JSON line when the service is ready. Without ``workers``, this process also carries
-    out the work that falls due. With ``workers``, it only answers requests, and that many worker
-    processes (0 for none) carry out this work. Raises ServiceRefused.
+    Prints one JSON line when the service is ready. If ``workers`` is None, this process also
+    carries out the work that falls due. Otherwise it only answers requests, and that many worker
+    processes (possibly 0) carry out this work. Raises ServiceRefused.
     """
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
@@ -438,8 +445,11 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Logs a warning for each venue that the service omits. This is called only once the service is
-    ready, because an earlier warning would hide the message about what prevents the start."""
+    """Logs a warning for each venue that the service omits.
+
+    This is called only once the service is ready, because an earlier warning would hide the message
+    about what prevents the start.
+    """
     for entry in config.lacking:
         logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
@@ -472,8 +482,11 @@ async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
     """Runs ``workers`` worker processes while the context is open, and ends them when it is left. A
-    worker that dies is restarted. If ``metrics`` is given, worker N serves its metrics on the port
-    of ``metrics`` plus N. Raises ServiceRefused if a worker does not start."""
+    worker that dies is restarted.
+
+    If ``metrics`` is given, worker N serves its metrics on the port of ``metrics`` plus N. Raises
+    ServiceRefused if a worker does not start.
+    """
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, order), (), clock) for order in orders]

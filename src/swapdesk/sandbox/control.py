@@ -1,7 +1,9 @@
 """The control of a sandbox, an HTTP server for its clock, its faucet and its faults (interfaces 2).
+
 The control listens on its own port of this machine, requires its token, and checks ``Host`` and
 ``Origin``. The faucet pays the deposit of an order as the user would, and gives coins and tokens of
-the embedded chains to an address. ``WorldPace`` follows the time of the node."""
+the embedded chains to an address. ``WorldPace`` follows the time of the node.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +86,11 @@ class DepositBody(RequestModel):
 
 
 class GiftBody(RequestModel):
-    """Asks for coins or tokens to be given to an address. ``token`` is an id, a contract or a
-    symbol of a token on the chain; None asks for the chain's coin. ``amount`` is in whole
-    tokens."""
+    """Asks for coins or tokens to be given to an address.
+
+    ``token`` is an id, a contract or a symbol of a token on the chain; None asks for the chain's
+    coin. ``amount`` is in whole tokens.
+    """
 
     chain: ChainName
     address: Address
@@ -95,10 +99,13 @@ class GiftBody(RequestModel):
 
 
 class FaultBody(FaultAdd):
-    """A fault to set, with at most one selector. ``times`` is how many requests, frames, legs or
-    calls the fault affects. It defaults to 1; a permanent fault, such as a node that is down, lasts
-    until faults are cleared. ``seconds`` is how long the fault lasts, or the value of
-    ``retry-after`` (default 2)."""
+    """A fault to set, with at most one selector.
+
+    ``times`` is how many requests, frames, legs or calls the fault affects. It defaults to 1; a
+    permanent fault, such as a node that is down, lasts until faults are cleared. ``seconds`` is how
+    long the fault lasts (default 2, for ``ws_drop`` 0); for a rate-limit fault, it is the value of
+    ``retry-after``.
+    """
 
     operation: Annotated[str, Identity(200)] | None = None
     quote_id: QuoteId | None = None
@@ -285,8 +292,8 @@ class Control:
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
-        """Returns the ``wallets`` from which the exchanges pay on ``?chain=``, labelled as
-        explorers label them."""
+        """Returns the ``wallets`` from which the exchanges pay on the chain that ``?chain=`` names,
+        labelled as explorers label them."""
         chain = request.query_params.get("chain", "")
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 
@@ -306,7 +313,8 @@ class Control:
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
         """Returns every fault that can be set: what it ``does``, its ``selectors``, whether it may
-        be ``unselected``, what it ``takes``, and the ``chains`` it is restricted to, if any."""
+        be ``unselected`` (set without a selector), the parameters that it ``takes``, and the
+        ``chains`` it is restricted to, if any."""
         return {
             "faults": [
                 {
@@ -348,8 +356,10 @@ class Control:
 
     async def _require_known(self, body: FaultBody) -> None:
         """Raises ControlRefused if the order, group, quote, exchange or chain that a fault selects
-        does not exist. A quote that did not become an order exists until 15 minutes after its
-        end."""
+        does not exist.
+
+        A quote that did not become an order exists until 15 minutes after its end.
+        """
         if body.service_id is not None:
             await self._order(body.service_id)
         if body.multi_id is not None and await self._store.groups.owner(body.multi_id) is None:
@@ -379,8 +389,11 @@ def _operation(text: str, fault: Fault) -> str:
 
 
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns one leg for the answer of ``_legs``. Amounts are in whole tokens. Until the payout is
-    made, the amount of ``out`` is the one that the exchange agreed to pay."""
+    """Returns one leg for the answer of ``_legs``.
+
+    Amounts are in whole tokens. Until the payout is made, the amount of ``out`` is the one that the
+    exchange agreed to pay.
+    """
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {

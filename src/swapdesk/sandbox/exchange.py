@@ -1,10 +1,13 @@
-"""A simulated centralized exchange behind the service's venue protocol. Quotes are computed here,
-from seed, sandbox time, pair, amount and terms alone, so that every process computes the same.
-Deposits, payouts and refunds are kept by the node, under the key that the service chose for the
-leg; they are reached over the node's JSON-RPC, as those of a real exchange would be. Amounts in the
-node are in smallest units. Fixed rates are not stored. Instead, the name of a rate contains the
-time at which it was given and a digest of its terms, so that every process can check it (contract
-6.28)."""
+"""A simulated centralized exchange behind the service's venue protocol.
+
+Quotes are computed here, from seed, sandbox time, pair, amount and terms alone, so that every
+process computes the same. Deposits, payouts and refunds are kept by the node, under the key that
+the service chose for the leg; they are reached over the node's JSON-RPC, as those of a real
+exchange would be. Amounts in the node are in smallest units.
+
+Fixed rates are not stored. Instead, the name of a rate contains the time at which it was given and
+a digest of its terms, so that every process can check it (contract 6.28).
+"""
 
 from __future__ import annotations
 
@@ -166,9 +169,11 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """A simulated exchange. ``speed`` returns how many times faster world time runs than sandbox
-    time. ``faults`` are the active faults; those that are set for this exchange apply to the
-    service's calls of it."""
+    """A simulated exchange.
+
+    ``speed`` returns how many times faster world time runs than sandbox time. ``faults`` are the
+    active faults; those that are set for this exchange apply to the service's calls of it.
+    """
 
     def __init__(
         self,
@@ -206,7 +211,7 @@ class SimulatedExchange:
     @cached_property
     def _traded(self) -> frozenset[str]:
         """Returns the ids of the tokens that the exchange trades. They are cached, because every
-        quote asks for them and a lookup hashes all fields of the row."""
+        quote needs them and computing them is slow."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
@@ -374,9 +379,11 @@ class SimulatedExchange:
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
-    """Returns the amounts (in, out) of a quote. An amount to receive is rounded up to the token's
-    smallest unit, so that never less is paid out. Returns None if the exchange does not have that
-    much to pay out."""
+    """Returns the amounts (in, out) of a quote.
+
+    An amount to receive is rounded up to the token's smallest unit, so that never less is paid out.
+    Returns None if the exchange does not have that much to pay out.
+    """
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)
         bought = amount if wanted == amount else wanted

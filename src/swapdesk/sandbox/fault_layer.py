@@ -216,9 +216,11 @@ class FaultLayer:
 
     def _met_by(self, frame: str) -> ActiveFault | None:
         """Returns the fault that applies to a frame of a stream, and counts it as used; None if no
-        fault applies. A fault that is set for an order applies only to frames that name this order;
-        without an order it applies to every frame. Only frames with updates are sent twice or held
-        back."""
+        fault applies.
+
+        A fault that is set for an order applies only to frames that name this order; without an
+        order it applies to every frame. Only frames with updates are sent twice or held back.
+        """
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
         updates = (TWICE, LATER) if frame.startswith(_UPDATE) else ()
@@ -307,7 +309,10 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns how a fault changes the end of the bundle that pays the deposits of a group of
-    orders, and counts the fault as used. Returns None if no fault applies to the group."""
+    """Returns the outcome that a fault prescribes for the bundle that pays the deposits of a group
+    of orders, and counts the fault as used.
+
+    Returns None if no fault applies to the group.
+    """
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

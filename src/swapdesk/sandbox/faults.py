@@ -1,6 +1,8 @@
-"""The active faults of one process. A fault is removed once it has happened as often as it was set
-to. These faults are lost when the process ends. Faults of an order's leg are kept in the node's
-books instead."""
+"""The active faults of one process.
+
+A fault is removed once it has happened as often as it was set to. These faults are lost when the
+process ends. Faults of an order's leg are kept in the node's books instead.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,12 @@ NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "dr
 
 
 class ActiveFault(Struct):
-    """A fault that was set. ``times`` is how many more times the fault happens; if it is None, the
-    fault lasts until faults are cleared. The fault applies to events whose ``selector`` has the
-    value ``value``, or to all events if ``selector`` is empty."""
+    """A fault that was set.
+
+    ``times`` is how many more times the fault happens; if it is None, the fault lasts until faults
+    are cleared. The fault applies to events whose ``selector`` has the value ``value``, or to all
+    events if ``selector`` is empty.
+    """
 
     name: str
     selector: str

@@ -1,8 +1,10 @@
 """The HTTP server of every part of the sandbox, with protocols that limit what a connection may do.
+
 Requests that are malformed, have too long a head or do not end in time never reach the application.
 They are answered with the same error body as the application's, and an ``x-request-id`` (contract
 1.20). The server checks every connection once a second against the clock. Node and control answer
-only this machine, and only requests with their token."""
+only this machine, and only requests with their token.
+"""
 
 from __future__ import annotations
 
@@ -204,9 +206,9 @@ class _Outflow:
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
         """Returns True if the output of a connection has made no progress for too long.
 
-        ``waiting`` is the number of pending bytes. ``ending`` is True if no more bytes will follow.
-        The time limit is then LEAVE_SECONDS in all, so a reader that takes the remaining bytes
-        slowly gets no more time. Otherwise it is STUCK_SECONDS without progress.
+        ``waiting`` is the number of pending bytes. The time limit is STUCK_SECONDS since the last
+        progress. If ``ending`` is True, no more bytes will follow, and the limit is LEAVE_SECONDS
+        in total, so that a slow reader of the remaining bytes gets no more time.
         """
         seen = -1 if ending else waiting
         if seen != self._seen:
@@ -217,8 +219,11 @@ class _Outflow:
 class BoundedHttp(HttpToolsProtocol):
     """uvicorn's HTTP protocol with limits on requests, and a function by which applications can
     abort their own connection. uvicorn limits neither the size of heads nor the time of a request,
-    and it refuses requests with plain text. Its alternative parser in Python (h11) limits heads,
-    but handles only two thirds of the requests a second."""
+    and it refuses requests with plain text.
+
+    Its alternative parser in Python (h11) limits heads, but handles only two thirds of the requests
+    a second.
+    """
 
     config: BoundedConfig
 
@@ -314,7 +319,8 @@ class BoundedHttp(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete
 
     def is_idle(self) -> bool:
-        """Returns True if no part of an unanswered request has arrived."""
+        """Returns True if the connection has no request, complete or in part, that still has to be
+        answered."""
         coming = self._due is not None and self._fed
         return (self.cycle is None or self._is_answered()) and not coming
 
@@ -342,8 +348,11 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _should_upgrade(self) -> bool:
         """Returns True for a complete WebSocket handshake (RFC 6455, 4.2.1) that the WebSocket
-        library can read. Any other request is handled as an ordinary HTTP request, which the
-        application refuses in its own form."""
+        library can read.
+
+        Any other request is handled as an ordinary HTTP request, which the application refuses in
+        its own form.
+        """
         if not super()._should_upgrade() or self.scope["method"] != "GET":
             return False
         versions = [value for name, value in self.headers if name == b"sec-websocket-version"]
@@ -480,9 +489,11 @@ DRAIN_SECONDS = 20.0
 """Seconds that a service has to finish what it began, when another process has replaced it."""
 IDLE_SHARE = 0.1
 """Share of the drain time (the time that an ending server has to finish) after which idle
-connections are closed. They are not closed earlier, because the next request may already be on its
-way: a caller whose connection is closed at that moment cannot know whether its request was carried
-out."""
+connections are closed.
+
+They are not closed earlier, because the next request may already be on its way: a caller whose
+connection is closed at that moment cannot know whether its request was carried out.
+"""
 HANDSHAKE_SECONDS = 0.25
 """Seconds for which a server that is told to end still finishes connections that are being
 opened."""
@@ -494,10 +505,12 @@ pings (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Returns False for log records of uvicorn that report an error although nothing is defective,
-    and True for all others. uvicorn logs a request that was cut off by the end of the server with
-    its whole stack, and a handshake that was refused with plain HTTP as incomplete. Neither is a
-    defect."""
+    """Returns False for uvicorn's log records of two cases that are no defects, and True for all
+    other records.
+
+    The first case is a request that the end of the server cut off, logged with its whole stack. The
+    second is a handshake refused with plain HTTP, logged as incomplete.
+    """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."
     return not (refused or isinstance(raised, asyncio.CancelledError))
@@ -580,11 +593,13 @@ _LOOK_SECONDS = 0.02
 
 def _turn_away(listener: socket.socket) -> None:
     """Makes a listening socket refuse new connections, but keeps those that wait to be accepted.
+
     Closing the socket would reset the waiting connections, together with requests that their
     callers may have sent. Instead, a filter drops the first packet of each new connection. The
     caller's system repeats the packet after a second and is then refused, because the socket is
     closed by then. Since no request was sent, a proxy can send it to another process. Does nothing
-    on systems other than Linux."""
+    on systems other than Linux.
+    """
     if sys.platform != "linux":
         return
     program = b"".join(
@@ -615,9 +630,12 @@ def build_server(
     front: Front | None = None,
     drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
-    """Builds a server for one ASGI application; setting its ``should_exit`` ends it. If ``front``
-    is None, no proxy is trusted. ``drain_seconds`` is the time that an ending server has to finish
-    requests; use more than the default only if no other process shares the listening socket."""
+    """Builds a server for one ASGI application; setting its ``should_exit`` ends it.
+
+    If ``front`` is None, no proxy is trusted. ``drain_seconds`` is the time that an ending server
+    has to finish requests; use more than the default only if no other process shares the listening
+    socket.
+    """
     return _Server(
         BoundedConfig(
             app,
@@ -649,8 +667,10 @@ async def serve_until(
     hurry: asyncio.Event | None = None,
 ) -> None:
     """Runs all servers until ``stop`` is set or one of them ends, then ends the others.
+
     ``before_exit`` is called before they end, so that it can close open streams with their own
-    code. If ``hurry`` is set, requests that are still being answered are aborted."""
+    code. If ``hurry`` is set, requests that are still being answered are aborted.
+    """
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)

@@ -73,8 +73,10 @@ def build_onchain(
     market: Market,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """Builds the on-chain venues over the chains of the node at ``node_url``. ``key`` is the
-    ``sandbox.key``. Pass a ``transport`` if the node is in the same process."""
+    """Builds the on-chain venues over the chains of the node at ``node_url``.
+
+    ``key`` is the ``sandbox.key``. Pass a ``transport`` if the node is in the same process.
+    """
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     places = (
         _place(node_url, name, chain_id)

@@ -1,6 +1,8 @@
 """API keys of the sandbox's partners, which are drawn once and are the same at every later start.
+
 ``sandbox.key`` holds 32 random bytes, with mode 0600, in the data directory; all API keys are
-derived from it."""
+derived from it.
+"""
 
 from __future__ import annotations
 

@@ -259,8 +259,11 @@ async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
     """Opens a new sandbox in an empty directory on the running RepeatableLoop, and closes it at the
-    end of the block. If ``pools`` is True, the pools follow the market, which takes most of the
-    time of a long run and only affects on-chain swaps."""
+    end of the ``async with`` block.
+
+    If ``pools`` is True, the pools follow the market, which takes most of the time of a long run
+    and only affects on-chain swaps.
+    """
     clock = repeatable_clock()
     make_directories(data)
     write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))

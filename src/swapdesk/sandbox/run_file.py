@@ -4,8 +4,10 @@ that file (interfaces 2 and 3)."""
 from __future__ import annotations
 
 import json
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, field
@@ -21,11 +23,13 @@ _LIMIT = 64 * 1024
 
 
 class ReadyLine(Struct, frozen=True):
-    """The line that a sandbox prints once it is ready. ``partners`` have partnerId, apiKey,
-    apiSecret, tier, name, scope and state; ``chains`` have shortName, kind, chainId and rpc;
-    ``makers`` have provider, chain and key. ``pid`` is the supervisor's process id. ``putAside`` is
-    the new path of earlier data that this start moved out of the way because it could not be used;
-    empty if there was none."""
+    """The line that a sandbox prints once it is ready.
+
+    ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
+    shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
+    supervisor's process id. ``putAside`` is the new path of earlier data that this start moved out
+    of the way because it could not be used; empty if there was none.
+    """
 
     url: str
     control: str
@@ -68,25 +72,20 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
     """Returns the ready line of the sandbox that runs on a data directory; None if ``run.json`` is
-    missing or the sandbox that it names does not answer. The control token is sent, so that another
-    program on the same port is not mistaken for the sandbox. ``seconds`` limits each step of the
-    request, such as connecting and reading."""
+    missing or the sandbox that it names does not answer.
+
+    The control token is sent, so that another program on the same port is not mistaken for the
+    sandbox. ``seconds`` limits each step of the request, such as connecting and reading.
+    """
     ready = read_run_file(directory)
     if ready is None:
         return None
-    # On use: who only starts a sandbox needs no client.
-    import httpx2
-
-    from swapdesk.certificates import certificates
-
+    place = urlsplit(f"{ready.control}/state")
+    connection = HTTPConnection(place.netloc, timeout=seconds)
     try:
-        answer = httpx2.get(
-            f"{ready.control}/state",
-            headers={TOKEN_HEADER: ready.controlToken},
-            timeout=seconds,
-            verify=certificates(httpx2.URL(ready.control)),
-            trust_env=False,
-        )
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+        connection.request("GET", place.path, headers={TOKEN_HEADER: ready.controlToken})
+        return ready if connection.getresponse().status == 200 else None
+    except (OSError, HTTPException):
         return None
-    return ready if answer.status_code == 200 else None
+    finally:
+        connection.close()

@@ -1,11 +1,14 @@
-"""Runs the sandbox's service and its control as one process, started with ``python -m``. Orders on
-stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``, ``controlToken``,
-``data`` (directory), ``host`` (the address it listens on), ``names`` (further host names it is
-served under), ``tokens`` (size of the catalogue, null for the sandbox's own), ``chainIds`` of the
-embedded chains, ``dialect`` (whether names in answers are those of the contract or of the public
-service), and ``store`` (URL of a database, used instead of a file). ``HostCheck`` refuses a page
-whose host name was made to point to this machine (DNS rebinding), with or without credentials. The
-service itself decides which pages of other sites it answers."""
+"""Runs the sandbox's service and its control as one process, started with ``python -m``.
+
+Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
+``controlToken``, ``data`` (directory), ``host`` (the address it listens on), ``names`` (further
+host names it is served under), ``tokens`` (size of the catalogue, null for the sandbox's own),
+``chainIds`` of the embedded chains, ``dialect`` (whether names in answers are those of the contract
+or of the public service), and ``store`` (URL of a database, used instead of a file).
+
+``HostCheck`` refuses a page whose host name was made to point to this machine (DNS rebinding), with
+or without credentials. The service itself decides which pages of other sites it answers.
+"""
 
 from __future__ import annotations
 
@@ -110,10 +113,12 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 
 
 class HostCheck:
-    """ASGI middleware that refuses requests for host names that are not served. ``hosts`` are the
-    names that are served besides the loopback names. If a trusted proxy states the host that its
-    caller used, both that name and ``Host`` are checked, since a page can control either. The
-    service then sees the name that the caller used."""
+    """ASGI middleware that refuses requests for host names that are not served.
+
+    ``hosts`` are the names that are served besides the loopback names. If a trusted proxy states
+    the host that its caller used, both that name and ``Host`` are checked, since a page can control
+    either. The service then sees the name that the caller used.
+    """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
         self._app = app
@@ -174,11 +179,13 @@ async def build_sandbox_service(
     transport: httpx2.AsyncBaseTransport | None = None,
     stop: asyncio.Event | None = None,
 ) -> SandboxService:
-    """Builds the service of a data directory over the node behind ``ledger``. ``time`` is the
-    node's answer to ``clock_get``. ``rng`` draws ids. ``host`` and ``names`` are the host names
-    besides the loopback ones. ``tokens`` is the size of the catalogue, None for the sandbox's own.
-    ``transport`` leads to a node in the same process. ``stop`` is set if the store can no longer be
-    used. Raises SandboxKeyRefused."""
+    """Builds the service of a data directory over the node behind ``ledger``.
+
+    ``time`` is the node's answer to ``clock_get``. ``rng`` draws ids. ``host`` and ``names`` are
+    the host names besides the loopback ones. ``tokens`` is the size of the catalogue, None for the
+    sandbox's own. ``transport`` leads to a node in the same process. ``stop`` is set if the store
+    can no longer be used. Raises SandboxKeyRefused.
+    """
     pace = WorldPace(clock, time)
     market = Market(int(time["seed"]))
     faults = ActiveFaults()
@@ -277,8 +284,8 @@ async def _opened(data: Path, url: str | None) -> Store:
 
 def _identity(data: Path) -> str:
     """Returns the identity of the data in a directory; the first call draws it at random and stores
-    it. It cannot be derived from the directory's key, because new data in place of data that was
-    put aside has the same key and needs another identity."""
+    it. It cannot be derived from the directory's key: if the data is put aside, new data gets the
+    same key but needs another identity."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()

@@ -1,8 +1,13 @@
 """Starts a sandbox and keeps it running: node and service are child processes, on ports that stay
-the same. Prints exactly one JSON line on standard output when both are ready; all other messages go
-to standard error. A child that ends is restarted. The children end within 2 s of the supervisor,
-however the supervisor ends. Every sandbox has its own keys of market makers. A wallet gets them
-from the ready line, and never from the service that the wallet checks."""
+the same.
+
+Prints exactly one JSON line on standard output when both are ready; all other messages go to
+standard error. A child that ends is restarted. The children end within 2 s of the supervisor,
+however the supervisor ends.
+
+Every sandbox has its own keys of market makers. A wallet gets them from the ready line, and never
+from the service that the wallet checks.
+"""
 
 from __future__ import annotations
 
@@ -167,13 +172,17 @@ for example by children of a killed sandbox that have not ended yet."""
 
 
 class ServeOptions(Struct, frozen=True):
-    """Options of a sandbox. ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what
-    the data directory holds, and to 0 and 1 for new data. With ``lifeline`` the sandbox ends when
-    its stdin ends. With ``tokens`` the catalogue is filled up to that size with generated tokens
-    (world_generator). ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the
-    names of fields and chains in the service's answers: those of the ``contract``, or those of the
-    public service (``vendor``). ``names`` are further host names besides ``host``. ``store`` is the
-    URL of the service's database; if it is None, the database is a file in ``data``."""
+    """Options of a sandbox.
+
+    ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
+    and to 0 and 1 for new data. With ``lifeline`` the sandbox ends when its stdin ends. With
+    ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
+
+    ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
+    chains in the service's answers: those of the ``contract``, or those of the public service
+    (``vendor``). ``names`` are further host names besides ``host``. ``store`` is the URL of the
+    service's database; if it is None, the database is a file in ``data``.
+    """
 
     data: Path
     host: str = LOOPBACK
@@ -189,9 +198,12 @@ class ServeOptions(Struct, frozen=True):
 
 
 def serve(options: ServeOptions) -> int:
-    """Runs a sandbox until it is told to end. Returns an exit code: 0 if it ended cleanly, 1 if it
-    could not be kept running, 2 if the options or the data directory do not allow it. With a
-    lifeline it returns 7 if another sandbox still has the data directory."""
+    """Runs a sandbox until it is told to end.
+
+    Returns an exit code: 0 after a clean end, 1 if the sandbox could not be kept running, 2 if the
+    options or the data directory cannot be used. With a lifeline it returns 7 if another sandbox
+    still has the data directory.
+    """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
 
@@ -241,8 +253,10 @@ async def _run(
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
     """Starts the sandbox and returns True; returns False if ``stop`` was set before it was ready.
+
     If the directory holds data that this release cannot use, renames the directory, puts a new one
-    with the same key in its place, and raises OldWorld."""
+    with the same key in its place, and raises OldWorld.
+    """
     try:
         return await sandbox.start(stop)
     except OldWorld as old:
@@ -278,8 +292,11 @@ class _Sandbox:
 
     async def start(self, stop: asyncio.Event) -> bool:
         """Starts both children at once and returns True; returns False if ``stop`` was set before
-        they were ready. The service first asks the node for the time; that call waits in the
-        backlog of the node's socket until the node accepts it."""
+        they were ready.
+
+        The service first asks the node for the time; that call waits in the backlog of the node's
+        socket until the node accepts it.
+        """
         starting = _together(self._node.start(), self._service.start(), self._know_makers())
         is_stopped = await _first_of(starting, stop)
         self._first = False
@@ -350,8 +367,10 @@ async def _together(*coroutines: Any) -> None:
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Runs a coroutine until it is done or ``stop`` is set. Returns True if ``stop`` ended it,
-    False if it is done. Raises what the coroutine raises."""
+    """Runs a coroutine until it is done or ``stop`` is set.
+
+    Returns True if ``stop`` ended it, False if it is done. Raises what the coroutine raises.
+    """
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)

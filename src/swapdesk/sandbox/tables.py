@@ -1,14 +1,20 @@
 """The tables of the sandbox's world, which are files of tab-separated text beside this module:
-chains, what is traded on them, and exchanges. ``chains.tsv``: on chains that are too slow for
-trying out a desk, blocks come faster than in reality; a Bitcoin block takes 100 s of world time
-instead of 600. The embedded EVM chains also have an id and a lowest base fee (``ChainTerms``).
+chains, what is traded on them, and exchanges.
+
+``chains.tsv``: on chains that are too slow for trying out a desk, blocks come faster than in
+reality; a Bitcoin block takes 100 s of world time instead of 600. The embedded EVM chains also have
+an id and a lowest base fee (``ChainTerms``).
+
 ``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit, and the market moves around
 them. Contracts are those of the real chains if they are well known; all others are derived and
-belong to nobody. ``HOSTILE_ROWS`` are tokens whose names attack whoever reads them, by markup,
-control bytes and look-alikes. Nobody trades these tokens. They are in the catalogue so that every
-screen, table and pipe meets such text. Half a surrogate pair is not among them, because no JSON
-answer can carry one. ``venues.tsv``: how the exchanges differ in price, depth, bounds, speed and
-what they trade."""
+belong to nobody.
+
+``HOSTILE_ROWS`` are tokens whose names attack whoever reads them, by markup, control bytes and
+look-alikes. Nobody trades these tokens. They are in the catalogue so that every screen, table and
+pipe meets such text. Half a surrogate pair is not among them, because no JSON answer can carry one.
+
+``venues.tsv``: how the exchanges differ in price, depth, bounds, speed and what they trade.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +44,12 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """A chain of the catalogue. ``beat`` says how its blocks are timed: ``world`` if they follow
-    the speed of world time, ``slots`` if they ignore it. ``confirmations`` is the number of
-    confirmations after which a venue credits a deposit."""
+    """A chain of the catalogue.
+
+    ``beat`` says how its blocks are timed: ``world`` if they follow the speed of world time,
+    ``slots`` if they ignore it. ``confirmations`` is the number of confirmations after which a
+    venue credits a deposit.
+    """
 
     name: str
     short_name: str
@@ -131,8 +140,11 @@ EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 
 class ChainTerms(Struct, frozen=True):
     """The properties of an embedded EVM chain. ``block_ms`` is the world time between blocks, in
-    milliseconds. After a block with a transaction whose confirmations somebody awaits,
-    ``confirmations`` - 1 more blocks are made, even if no other transactions are sent."""
+    milliseconds.
+
+    After a block with a transaction whose confirmations somebody awaits, ``confirmations`` - 1 more
+    blocks are made, even if no other transactions are sent.
+    """
 
     short_name: str
     chain_id: int
@@ -157,8 +169,10 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
-    """Returns the embedded chains as the ready line lists them (interfaces 2). ``node`` is the URL
-    of the node that runs them. Solana has no chain id."""
+    """Returns the embedded chains as the ready line lists them (interfaces 2).
+
+    ``node`` is the URL of the node that runs them. Solana has no chain id.
+    """
     lines = [
         {
             "shortName": name,
@@ -177,10 +191,13 @@ recently (``fresh``), or scanned long ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
-    """A row of the table of tokens. ``asset`` is its key in ASSETS, None if the token has no price.
-    ``verdict`` is the result of a security scan: ``benign``, ``warning``, ``malicious`` or the
-    reason why there is no result (contract 5.12). ``token_id`` is the token's id at the public
-    service, if that is known (contract 17.9)."""
+    """A row of the table of tokens.
+
+    ``asset`` is the key of the token's asset in ASSETS, None if the token has no price. ``verdict``
+    is the result of a security scan: ``benign``, ``warning``, ``malicious`` or the reason why there
+    is no result (contract 5.12). ``token_id`` is the token's id at the public service, if that is
+    known (contract 17.9).
+    """
 
     chain: str
     symbol: str
@@ -382,8 +399,10 @@ def pooled(row: TokenSpec) -> AssetRow | None:
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
     """Returns the asset of the token in this row if the market maker on Solana holds the token;
-    otherwise None. The maker holds no wrapped and bridged copies, which exchanges do not trade
-    either."""
+    otherwise None.
+
+    The maker holds no wrapped and bridged copies, which exchanges do not trade either.
+    """
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 
@@ -414,12 +433,15 @@ STATIC_ADDRESSES = 2
 
 
 class VenueRow(Struct, frozen=True, eq=False):
-    """A row of the table of exchanges. ``spread`` and ``fixed_spread`` are the distance from the
-    mid price in basis points; ``fixed_spread`` is None if there are no fixed rates. ``depth``,
-    ``minimum`` and ``maximum`` are US dollars. ``exchange_seconds`` of world time pass between a
-    confirmed deposit and the payout. ``caution`` is the factor by which the quoted minutes exceed
-    what the exchange needs. ``latency`` is the usual time in seconds to answer a quote, ``slow``
-    the range of that time while the exchange is slow."""
+    """A row of the table of exchanges.
+
+    ``spread`` and ``fixed_spread`` are the distance from the mid price in basis points;
+    ``fixed_spread`` is None if there are no fixed rates. ``depth``, ``minimum`` and ``maximum`` are
+    US dollars. ``exchange_seconds`` of world time pass between a confirmed deposit and the payout.
+    ``caution`` is the factor by which the quoted minutes exceed what the exchange needs.
+    ``latency`` is the usual time in seconds to answer a quote, ``slow`` the range of that time
+    while the exchange is slow.
+    """
 
     code: str
     name: str
@@ -447,8 +469,11 @@ class VenueRow(Struct, frozen=True, eq=False):
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
     """When the exchange is closed, as (minutes that it stays closed, minutes of a round, minute of
-    the round at which it closes). This recurs in every round. The minutes are sandbox time, and
-    rounds are counted from the epoch (1970). None if the exchange never closes."""
+    the round at which it closes).
+
+    This recurs in every round. The minutes are sandbox time, and rounds are counted from the epoch
+    (1970). None if the exchange never closes.
+    """
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)

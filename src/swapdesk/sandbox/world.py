@@ -1,7 +1,10 @@
 """The content of the service's catalogue in the sandbox: chains, tokens, which exchange trades
-them, and security scans. A live service would buy the scans. Here the result of a scan is a
-property of the token. How long a result is valid, and whether the scanner fails temporarily,
-depends on the seed and on sandbox time (contract 5.10)."""
+them, and security scans.
+
+A live service would buy the scans. Here the result of a scan is a property of the token. How long a
+result is valid, and whether the scanner fails temporarily, depends on the seed and on sandbox time
+(contract 5.10).
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,7 @@ def rows_by_id() -> dict[str, TokenSpec]:
 
 
 def find_token(chain: str, symbol: str) -> WorldToken:
-    """Returns the first token with this symbol on a chain. Raises KeyError."""
+    """Returns the first token with this symbol on a chain. Raises KeyError if there is none."""
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.symbol == symbol:
             return token
@@ -260,9 +263,11 @@ def _exchange_symbol(token: WorldToken) -> str:
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns a number by which lists are sorted; tokens with a lower number come first. The token
-    on its asset's home chain comes before those on other chains, which follow in the order of the
-    chains. None for an unverified token or one without an asset."""
+    """Returns a number by which lists are sorted; tokens with a lower number come first.
+
+    The token on its asset's home chain comes before those on other chains, which follow in the
+    order of the chains. None for an unverified token or one without an asset.
+    """
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -362,7 +367,7 @@ class Scanner:
         return self.verdict(token, self._clock.now())
 
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
-        """Returns the result of a scan of the token that ends at the time ``now``."""
+        """Returns what a scan of the token finds if it ends at the time ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
         verdict = _guess(token, chance) if row is None else row.verdict
@@ -410,10 +415,12 @@ def _guess(token: Token, chance: int) -> str:
 def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
-    """Returns the record of a scan that was made at ``at``. ``verdict`` is a verdict as in
-    TokenSpec. ``chance`` (0 to 255) selects which findings are given for the verdict. ``bridged``
-    is True for a copy of a token made by a bridge. ``life`` is how long the result is valid; if it
-    is None, this depends on the verdict."""
+    """Returns the record of a scan that was made at ``at``.
+
+    ``verdict`` is a verdict as in TokenSpec. ``chance`` (0 to 255) selects which findings are given
+    for the verdict. ``bridged`` is True for a copy of a token made by a bridge. ``life`` is how
+    long the result is valid; if it is None, this depends on the verdict.
+    """
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)

@@ -119,8 +119,11 @@ def build_catalog(
     seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
 ) -> tuple[list[Chain], list[Token]]:
     """Returns the chains and tokens of the sandbox, with generated tokens added until there are
-    ``count``. ``begin`` is when the sandbox's data begins. Raises ValueError if ``count`` is not
-    between FEWEST and MOST."""
+    ``count``.
+
+    ``begin`` is when the sandbox's data begins. Raises ValueError if ``count`` is not between
+    FEWEST and MOST.
+    """
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
     chains = build_chains(ids)

@@ -72,9 +72,9 @@ class Match(StrEnum):
 
 
 class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One field of a payload in words: the value to be signed, the value that the quote promised,
-    and whether the two agree. ``weight`` is True if the field is missing in the quote but important
-    (an address, an amount, a spender), so that the user has to type a phrase. ``units`` is a signed
+    """One field of a payload in words: the value to be signed, the confirmed value of the quote,
+    and whether the two agree. ``weight`` is True for an important field (an address, an amount, a
+    spender) that the quote lacks, so that the user has to type a phrase. ``units`` is a signed
     amount in base units, None for other fields."""
 
     PRINTED: ClassVar = {
@@ -306,8 +306,9 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     """The nonzero approvals of one account on one chain. ``complete`` is True if every approval
-    that the chain ever recorded was checked. It is False if the node does not return old events or
-    there are too many of them; then only the contracts known to the desk were checked."""
+    that the chain ever recorded was checked. It is False if the node does not return all events or
+    there are too many approvals; then only the approvals of known contracts were certainly
+    checked."""
 
     allowances: tuple[Allowance, ...]
     complete: bool

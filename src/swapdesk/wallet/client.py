@@ -432,9 +432,9 @@ class WalletClient:
         )
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """Returns the unsigned Solana transaction that pays the deposit in ``promise``. Raises
-        Refused if the promise has no deposit, or if the node does not answer or is on the wrong
-        chain."""
+        """Returns the unsigned Solana transaction that pays the deposit in ``promise``, what the
+        user confirmed. Raises Refused if that has no deposit, or if the node does not answer or is
+        on the wrong chain."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
@@ -475,9 +475,9 @@ class WalletClient:
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """Returns the call of a waiting transaction as the agent recorded it, and a new review of
-        it with the same nonce and a higher fee. The call is judged by the promise that it was first
-        signed for, except that gas may cost up to ``gas_units`` of the native coin's smallest
-        unit."""
+        it with the same nonce and a higher fee. The call is judged by what the user confirmed for
+        its first signature, except that gas may cost up to ``gas_units`` of the native coin's
+        smallest unit."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)

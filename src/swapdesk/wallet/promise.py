@@ -40,7 +40,8 @@ class Purpose(StrEnum):
     FUND = "fund"
     """A plain transfer to the account's own smart account, which later pays a bundle from it."""
     BUNDLE = "bundle"
-    """A UserOperation by which the account's smart account pays several deposits at once."""
+    """A payment of several deposits at once: a UserOperation of the account's smart account, on
+    Solana a transaction of the account itself."""
     DEPLOY = "deploy"
     """The transaction that creates the account's own smart account."""
     WITHDRAW = "withdraw"
@@ -74,9 +75,10 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one UserOperation pays at once, all in the token that the promise sells and
-    in the order of their group (the orders paid together). ``multi_id`` is the group's id. A group
-    may need several operations for one token; ``part`` is the number of this operation, from 0."""
+    """The deposits that one signature (of a UserOperation, on Solana of a transaction) pays at
+    once, all in one token and in the order of their group (the orders paid together). ``multi_id``
+    is the group's id. A group may need several signatures for one token; ``part`` is the number of
+    this one, from 0."""
 
     multi_id: str
     part: int
@@ -140,19 +142,20 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bundled(self) -> tuple[DepositPromise, ...]:
-        """The deposits that a bundle pays, in their order; empty if the promise has no bundle."""
+        """The deposits that a bundle pays in one payload, in their order; empty if no bundle was
+        confirmed."""
         return () if self.bundle is None else self.bundle.deposits
 
     @property
     def deposits(self) -> tuple[DepositPromise, ...]:
-        """Every deposit that the promise allows to be paid: its own, then those of its bundle.
-        Empty if it has neither."""
+        """Every deposit that the user confirmed to be paid: the single one, then those of the
+        bundle. Empty if there are none."""
         return self.bundled if self.deposit is None else (self.deposit, *self.bundled)
 
     @property
     def taken(self) -> tuple[TakenOut, ...]:
         """The token amounts that a withdrawal pays, without the wei held by the EntryPoint. Empty
-        if the promise has no withdrawal."""
+        if no withdrawal was confirmed."""
         return () if self.withdrawal is None else self.withdrawal.taken
 
     @property

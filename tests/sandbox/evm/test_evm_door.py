@@ -19,6 +19,7 @@ from web3.middleware import SignAndSendRawMiddlewareBuilder
 
 from patience import PATIENCE
 from plain_http import PLAIN
+from rows import each_row
 from sandbox.evm.evm_world import KEY, World, bare_genesis, faucet, running, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.calldata import erc20
@@ -491,7 +492,7 @@ HASH = "0x" + "ab" * 32
 RAW = b"\x02signed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         None,
@@ -554,7 +555,7 @@ async def test_a_node_without_simulation_executes_one_call(world: World) -> None
             await client.simulate([call, call])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "words"),
     [
         ("", ""),

@@ -108,9 +108,9 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns an identifier that two documents share if the chain executes only one of them, for
-    example because they have the same nonce. Returns None if only its content identifies the
-    document."""
+    """Returns an identifier for a document. The chain executes only one of several documents with
+    the same identifier, for example because they have the same nonce. None if only its content
+    identifies the document."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -120,9 +120,9 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
-    """Returns the most that all these signatures together can take, in base units. Each taking
-    comes with the identifier of its signature. Of several takings with the same identifier, only
-    the largest counts."""
+    """Returns the most that all these signatures together can take, in base units. ``signed`` has
+    (identifier, taking) of each signature. Of several takings with the same identifier, only the
+    largest counts."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:
@@ -322,9 +322,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the promised tokens on the chain that is paid on; the payload's amounts are counted
-    by their decimals. Empty if the payload signs no promised amount, for example if it ends an
-    allowance."""
+    """Returns the tokens in ``promise`` (what the user confirmed) that are on the paying chain; the
+    payload's amounts are counted by their decimals. Empty if the payload signs no confirmed amount,
+    for example if it ends an allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -447,8 +447,8 @@ Objections = Iterator[Objection]
 
 class Rule(Struct, frozen=True):
     """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
-    that the rule compares with the promise. A field whose meaning no rule binds is shown as not in
-    the quote."""
+    that the rule compares with what the user confirmed. A field whose meaning no rule binds is
+    shown as not in the quote."""
 
     code: str
     severity: Severity

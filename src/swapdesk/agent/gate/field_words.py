@@ -25,8 +25,8 @@ HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"}
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """Returns the text shown beside a field for which nothing was promised, such as ``a label;
-    moves nothing``."""
+    """Returns the text shown beside a field with which nothing that the user confirmed can be
+    compared, such as ``a label; moves nothing``."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":
@@ -247,8 +247,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """Returns the promised deposit that a payment's field belongs to: the first payment belongs to
-    the first deposit, and so on. None if there are fewer deposits."""
+    """Returns the confirmed deposit that a field of a bundle's payment belongs to: the first
+    payment belongs to the first deposit, and so on. None if there are fewer deposits."""
     deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), len(deposits))
@@ -303,8 +303,8 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """Returns the promised payment that a withdrawal's field belongs to: the first call belongs to
-    the first promised payment, and so on. None if there are fewer payments."""
+    """Returns the confirmed payment that a field of a withdrawal belongs to: the first call belongs
+    to the first confirmed payment, and so on. None if there are fewer payments."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

@@ -193,8 +193,8 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """True for a memo that no rule compares with the promise. Only the memo of a deposit is
-    compared; the memo of a swap is only a label."""
+    """True for a memo that no rule compares with what the user confirmed. Only the memo of a
+    deposit is compared; the memo of a swap is only a label."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -275,8 +275,8 @@ def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Revi
 
 
 def _valid_until(case: Case) -> datetime:
-    """Returns the time until which the review may be signed: the earliest of the expiries of
-    promise, orders, blockhash and payload."""
+    """Returns the time until which the review may be signed: the earliest expiry of the user's
+    confirmation, the orders, the blockhash and the payload."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires

@@ -202,8 +202,8 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 def _phrase(pasted: SecretBytes) -> str:
     """Returns the words of a phrase that was pasted as a list, a table or a sentence, with single
-    blanks between them. If each word has a number, they are in the order of the numbers. Raises
-    Refused if their number is not that of a BIP-39 phrase."""
+    blanks between them. If each word is numbered, they are in the order of these numbers. Raises
+    Refused if a BIP-39 phrase cannot have that many words."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]

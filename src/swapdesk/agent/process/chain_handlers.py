@@ -277,8 +277,8 @@ def _smart_account(place: WalletPlace, owner: str) -> str:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the unsigned call by which a smart account pays its owner the amounts in the
-    promise. Raises Refused if the promise has no withdrawal."""
+    """Answers with the unsigned call by which a smart account pays its owner the amounts that the
+    user confirmed. Raises Refused if no withdrawal was confirmed."""
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
@@ -530,9 +530,9 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the unsigned Solana transaction that pays the promised deposit. It has the
-    newest blockhash, and the account pays its fee. The memo is the order's, or the order's id if
-    the order has none, so that two equal payments are never the same transaction."""
+    """Answers with the unsigned Solana transaction that pays the confirmed deposit of an order. It
+    has the newest blockhash, and the account pays its fee. The memo is the order's, or the order's
+    id if the order has none, so that two equal payments are never the same transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
@@ -564,7 +564,7 @@ async def _paying(
     payee: Pubkey,
 ) -> list[Instruction]:
     """Returns the instructions that pay the deposit. If the deposit address is not a token account
-    itself, the first instruction opens its token account in case that is missing."""
+    itself, the first instruction opens a token account for it, unless it has one."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

@@ -229,8 +229,9 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
 def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
-    """Returns one balance change of a simulation with the token's symbol and decimals from the
-    promise. ``coin`` is used for a token that the promise does not name; None if it is unknown."""
+    """Returns one balance change of a simulation, with the token's symbol and decimals from
+    ``promise``. ``coin`` describes a token that ``promise`` does not name; None if that is
+    unknown."""
     asset = _asset(contract, promise) or coin
     if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
@@ -489,8 +490,8 @@ class Looking:
 
 
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
-    """Returns the decimals by which the promise counts each of its tokens. Another rule refuses the
-    payload if the chain states other decimals."""
+    """Returns the decimals of each token by which the user's confirmed amounts are counted. A rule
+    of the gate refuses the payload if the chain states other decimals."""
     chain = promise.chain_id
     counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]

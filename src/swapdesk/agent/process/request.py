@@ -59,8 +59,8 @@ def refuse_far_clock(offset: float) -> None:
 
 
 def promised(frame: Frame) -> Promise:
-    """Returns the promise in a request. Raises Refused if a number or time in it is out of
-    range."""
+    """Returns the promise (what the user confirmed) in a request. Raises Refused if a number or
+    time in it is out of range."""
     promise = from_json(Promise, frame.head.get("promise"))
     _refuse_odd(promise)
     return promise

@@ -58,8 +58,9 @@ from swapdesk.wallet.protocol import to_json as as_json
 
 
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """Returns the payload and promise in ``text``, which the records have for a signed transaction.
-    Raises MessageError if another release of the program wrote them in another form."""
+    """Returns the payload of a signed transaction and what the user confirmed for it. ``text`` is
+    their JSON from the records. Raises MessageError if another release of the program wrote it in
+    another form."""
     entry = json.loads(text)
     payload = payload_from_json(entry.get("payload"))
     if not isinstance(payload, TransactionPayload):
@@ -125,8 +126,9 @@ class Reviewing:
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """Returns the call of a waiting transaction and a review of it with the same nonce and a
-        higher fee. The call is judged by the promise that it was first signed for, except that gas
-        may cost up to ``gas_units`` (in wei) if that is more than was confirmed. Signs nothing."""
+        higher fee. The call is judged by what the user confirmed for its first signature, except
+        that gas may cost up to ``gas_units`` (in wei) if that is more than was confirmed. Signs
+        nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
         if transaction is None or asked is None:
@@ -243,7 +245,8 @@ class Reviewing:
         asked: str | None = None,
     ) -> SignedTransaction:
         """Writes a signed transaction with its bytes ``raw`` to the records, and returns it as
-        recorded. ``asked`` is the payload and promise as JSON, None if they are not stored."""
+        recorded. ``asked`` is JSON of its payload and of what the user confirmed, None if they are
+        not stored."""
         signed = SignedTransaction(
             hash=hash_,
             intent_id=subject.promise.intent_id,

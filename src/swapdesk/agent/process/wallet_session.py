@@ -40,11 +40,11 @@ class IdleLock:
         self._watch: asyncio.Task[None] | None = None
 
     def used(self) -> None:
-        """Restarts the waiting time, because a request came."""
+        """Notes that a request came, so that the ``seconds`` until the lock begin anew."""
         self._last = self._clock.monotonic()
 
     def start(self) -> None:
-        """Starts the waiting time, because keys were opened."""
+        """Begins to count the ``seconds`` until the lock, because keys were opened."""
         self.used()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._wait(), name="idle lock")

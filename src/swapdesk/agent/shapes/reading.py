@@ -246,7 +246,7 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
     """Returns the decoded content of a payload. Raises PayloadRefused if the payload's meaning is
-    not exact. An EVM transaction does not name its chain, so the chain of the promise is used, for
+    not exact. An EVM transaction does not name its chain, so the chain in ``promise`` is used, for
     which it will be signed."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)

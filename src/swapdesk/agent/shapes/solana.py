@@ -48,9 +48,9 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 def read_message(encoded: str, promise: Promise) -> Claim:
     """Returns the decoded content of a serialized Solana transaction in base64. Raises
-    PayloadRefused if any instruction is not exactly known. A token account is recognized only if it
-    is derived from an owner that the promise or the message names. Any other account keeps its own
-    address, and no rule attributes it to an owner."""
+    PayloadRefused if any instruction is not exactly known. A token account is replaced by its owner
+    if it is derived from an owner that ``promise`` or the message names. Any other account keeps
+    its own address, and no rule takes it for anybody's."""
     transaction = _transaction(encoded)
     body = transaction.message
     if not isinstance(body, Message | MessageV0):
@@ -226,8 +226,9 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """Adds the fields of a revocation. The instruction does not name its mint, so
-        PayloadRefused is raised unless its account is the one derived for the promised token."""
+        """Adds the fields of a revocation. The instruction does not name its token, so
+        PayloadRefused is raised unless its account is the one derived for the token that the user
+        confirmed."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(

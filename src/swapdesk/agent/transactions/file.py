@@ -374,13 +374,13 @@ class SpentRecord:
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:
-        """Commits the digest of a new policy file before that file is written. Until
+        """Records the digest of a new policy file before that file is written. Until
         ``keep_policy`` is called, the digest of the old file is accepted too."""
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO policy(digest) VALUES(?)", (digest,))
 
     def keep_policy(self, digest: bytes) -> None:
-        """Commits that the new policy file was written, so that only its digest is accepted."""
+        """Records that the new policy file was written, so that only its digest is accepted."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM policy WHERE digest<>?", (digest,))
 

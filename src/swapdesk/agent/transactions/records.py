@@ -209,7 +209,7 @@ class Records:
         spending: Spending | None = None,
         call: PaidCall | None = None,
     ) -> None:
-        """Commits a signature that is not a transaction, with what can leave because of it, before
+        """Records a signature that is not a transaction, with what can leave because of it, before
         it is given out. A signature that is recorded already changes nothing. ``call`` is the
         chain, token and payee of a paid API call, None for other documents."""
         signed = any(
@@ -321,10 +321,10 @@ class Records:
         fees: tuple[int, int] = (0, 0),
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Commits a signed transaction with its bytes and what can leave because of it, and returns
+        """Records a signed transaction with its bytes and what can leave because of it, and returns
         it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
-        on Solana. ``asked`` is the payload and promise as JSON, kept to judge a replacement. Raises
-        Refused; then nothing is recorded and the bytes must be dropped."""
+        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused;
+        then nothing is recorded and the bytes must be dropped."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -379,8 +379,8 @@ class Records:
         return bytes(self._known(hash_)["raw"])
 
     def asked(self, hash_: str) -> str | None:
-        """Returns the payload and promise that a transaction was signed for, as JSON text; None if
-        they were not recorded. Raises KeyError if this wallet did not sign it."""
+        """Returns, as JSON text, the payload of a transaction and what the user confirmed for it;
+        None if they were not recorded. Raises KeyError if this wallet did not sign it."""
         asked = self._known(hash_)["asked"]
         return None if asked is None else str(asked)
 
@@ -442,9 +442,9 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Commits ``state`` for a transaction if its present state is one of ``among``. Returns
-        True if the state was changed. With ``mined`` False, a transaction that is in a block
-        already is left unchanged."""
+        """Sets the recorded state of a transaction to ``state`` if its present state is one of
+        ``among``, together with code, confirmations and problem. Returns True if they were set.
+        With ``mined`` False, a transaction that is in a block already is left unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -283,11 +283,11 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 class LinkedPayment(Struct, frozen=True, kw_only=True):
     """The payment that a link asks for. ``address`` is as written in the link and not checked.
 
-    ``kind`` is the kind of chain that the scheme means; it is empty if only ``chain``, a word of
-    the link, names the chain. ``amount`` is in whole tokens, ``units`` in base units; both are None
-    if the link asks for no amount. A ``contract`` of None means the coin if the link asks for an
-    amount, and otherwise that the link names no token. ``unused`` lists the parts of the link that
-    a payment from here cannot carry.
+    ``kind`` is the kind of chain that the scheme means. If the scheme means none, ``kind`` is empty
+    and ``chain`` is the link's word for the chain. ``amount`` is in whole tokens, ``units`` in base
+    units; both are None if the link asks for no amount. If ``contract`` is None, an amount is in
+    the chain's coin; a link without an amount then leaves the token open. ``unused`` lists the
+    parts of the link that a payment from here cannot carry.
     """
 
     address: str

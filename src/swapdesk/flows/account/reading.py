@@ -158,7 +158,7 @@ def stepped(month: str, by: int, now: datetime) -> str:
 
 
 def month_name(month: str, now: datetime) -> str:
-    """Returns the name of a month, such as ``November``; with the year if that is not the year of
+    """Returns the name of a month, such as ``November``. The year is added if it is not the year of
     ``now``."""
     year, number = map(int, month.split("-"))
     name = calendar.month_name[number]

@@ -86,8 +86,8 @@ def find_group(ledger: Ledger, multi_id: str) -> Group | None:
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """Returns the group, with its rows, whose operation in the ledger has the id ``group_id``.
-    Raises KeyError if there is none."""
+    """Returns a group with its rows, given the id of the group's operation in the ledger. Raises
+    KeyError if there is none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)
@@ -127,10 +127,10 @@ def begin_batch(
     again: bool = False,
     payer: str | None = None,
 ) -> None:
-    """Commits a new batch before any of its requests is sent. ``groups`` has each group with the
-    exact text of its request; ``payer`` is stored as :attr:`Batch.payer`. Raises ClaimTaken if a
-    batch of the same rows is under way, or if such a batch was created earlier and ``again`` is
-    False."""
+    """Records a new batch in the journal before any of its requests is sent. ``groups`` has each
+    group with the exact text of its request; ``payer`` is stored as :attr:`Batch.payer`. Raises
+    ClaimTaken if a batch of the same rows is under way, or if such a batch was created earlier and
+    ``again`` is False."""
     claim = f"batch:{digest}"
     body: dict[str, Any] = {"file": file, "digest": digest}
     if payer is not None:
@@ -174,15 +174,15 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commits the state of a group's create request together with its rows. Returns whether the
-    state changed. Returns False too if another group of this journal has ``multi_id``.
+    """Records in the journal the state of a group's create request, together with its rows. Returns
+    whether the state changed. Returns False too if another group of this journal has ``multi_id``.
 
     SENT: the request may be sent now, but only if True is returned; otherwise it was sent or
     decided before. PREPARED: nothing was created, so the request may be sent again. UNKNOWN:
     ``code`` says why the outcome is not known.
 
     REFUSED: none of its orders exists, and ``reasons`` has a sentence for each row. DONE: the group
-    has the id ``multi_id`` at the service, and :func:`move_row` commits every row in the same
+    has the id ``multi_id`` at the service, and :func:`move_row` records every row in the same
     transaction. If a search found the group, ``code`` says how the answer was lost.
     """
     over = state in (State.DONE, State.REFUSED)
@@ -222,16 +222,16 @@ def move_row(
     code: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Commits the outcome of one row, in the database transaction that changes the state of the
-    row's group. ``service_id`` is the row's order, ``reason`` a sentence that says why there is
-    none or why it must not be paid."""
+    """Records in the journal the outcome of one row, within the database transaction that changes
+    the state of the row's group. ``service_id`` is the row's order, ``reason`` a sentence that says
+    why there is none or why it must not be paid."""
     ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
-    """Commits that a row's order differs from what was asked for. ``reason`` is a sentence without
-    its full stop. Returns False if the row has no order, or if a problem is recorded for it
-    already."""
+    """Records in the journal that a row's order differs from what was asked for. ``reason`` is a
+    sentence without its full stop. Returns False if the row has no order, or if a problem is
+    recorded for it already."""
     sentence = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)
@@ -241,8 +241,8 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """Commits the end of the batch of ``group`` if all its groups have ended. If all were refused,
-    the batch is refused and gives up its claim on the rows; otherwise it is done."""
+    """Records in the journal that the batch of ``group`` has ended, if all its groups have. If all
+    were refused, the batch is refused and gives up its claim on the rows; otherwise it is done."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

@@ -380,8 +380,8 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 
 def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
-    """Returns the promise under which the wallet signs ``item``: the signature pays exactly the
-    item's deposits. ``coin`` is the chain's native coin."""
+    """Returns the limits within which the wallet agent may sign ``item``: the signature pays
+    exactly the item's deposits. ``coin`` is the chain's native coin."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
         DepositPromise(deposit.service_id, deposit.address, None, deposit.units, deposit.expires)
@@ -399,8 +399,9 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
 
 
 def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
-    """Returns the promise for a wallet transaction that sends the missing amount ``need`` to the
-    smart account. It limits the amount to what the deposits and their gas can need."""
+    """Returns the limits within which the wallet agent may sign the transaction that sends the
+    missing amount ``need`` to the smart account. The amount is limited to what the deposits and
+    their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000

@@ -164,8 +164,8 @@ class Bundle(Struct, frozen=True):
 
     @property
     def unsigned(self) -> bool:
-        """True if the bundle is built and its signatures are not complete. On Solana, some of its
-        parts may have been signed and sent already."""
+        """True if the bundle is built but its signatures are not recorded yet. On Solana, some of
+        its parts may have been signed and sent already."""
         return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
@@ -218,9 +218,9 @@ _WORDS: Mapping[str, BundleWord] = {
 
 
 def add_bundle(ledger: Ledger, group: str, built: Bundle) -> Bundle:
-    """Commits a newly built bundle of a group and returns it with its number. It replaces an
-    earlier bundle that was not sent. Raises ValueError if an earlier bundle was sent and its
-    outcome is not known."""
+    """Records a newly built bundle of a group in the journal and returns it with its number. It
+    replaces an earlier bundle that was not sent. Raises ValueError if an earlier bundle was sent
+    and its outcome is not known."""
     claim = f"bundle:{group}"
     with ledger.transaction():
         last = newest_bundle(ledger, group)
@@ -253,16 +253,16 @@ def open_bundles(ledger: Ledger) -> list[Bundle]:
 
 
 def sign_bundle(ledger: Ledger, bundle: Bundle, signatures: Sequence[str]) -> bool:
-    """Commits the signatures of a bundle before any of them is sent. Returns False if the bundle
-    must not be sent, because it was sent or has ended meanwhile."""
+    """Records the signatures of a bundle in the journal before any of them is sent. Returns False
+    if the bundle must not be sent, because it was sent or has ended meanwhile."""
     id_ = bundle.operation.id
     return ledger.tell(id_, among=(State.PREPARED,), signatures=list(signatures))
 
 
 def accept_bundle(ledger: Ledger, bundle: Bundle) -> bool:
-    """Commits that the service has the signatures of a bundle, even if an earlier answer said
-    otherwise. Returns True if the bundle is under way now, False if it has no signatures or has
-    ended."""
+    """Records in the journal that the service has the signatures of a bundle, even if an earlier
+    answer said otherwise. Returns True if the bundle is under way now, False if it has no
+    signatures or has ended."""
     id_ = bundle.operation.id
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -286,8 +286,8 @@ def move_bundle(
     server_at: datetime | None = None,
     **result: Any,
 ) -> bool:
-    """Commits the state of a bundle together with the states of its deposits. Returns whether the
-    state changed.
+    """Records in the journal the state of a bundle together with the states of its deposits.
+    Returns whether the state changed.
 
     SENT: the signatures may be sent now, but only if True is returned; otherwise they were sent
     before, perhaps by another run. Raises ClaimTaken if one of the orders is paid in another way,
@@ -329,10 +329,10 @@ def begin_transaction(
     intent_id: str,
     service_ids: Sequence[str] = (),
 ) -> Operation:
-    """Commits a wallet transaction of a group before it is signed. A ``fund`` sends ``paid`` to the
-    smart account; a ``part`` pays the deposits of the orders ``service_ids``. Raises ClaimTaken if
-    another funding with the same token is under way, or if one of the orders is paid in another way
-    or may be."""
+    """Records a wallet transaction of a group in the journal before it is signed. A ``fund`` sends
+    ``paid`` to the smart account; a ``part`` pays the deposits of the orders ``service_ids``.
+    Raises ClaimTaken if another funding with the same token is under way, or if one of the orders
+    is paid in another way or may be."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -369,9 +369,10 @@ def signed_under(act: Operation) -> str:
 def begin_withdrawal(
     ledger: Ledger, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Sum]
 ) -> Operation:
-    """Commits a withdrawal of ``taken`` from the smart account ``sender`` to its owner ``account``,
-    before it is signed. It replaces a withdrawal of the same intent that was prepared but never
-    signed. Raises ClaimTaken while any other withdrawal from this smart account is under way."""
+    """Records in the journal a withdrawal of ``taken`` from the smart account ``sender`` to its
+    owner ``account``, before it is signed. It replaces a withdrawal of the same intent that was
+    prepared but never signed. Raises ClaimTaken while any other withdrawal from this smart account
+    is under way."""
     claim = f"withdraw:{chain}:{sender}"
     with ledger.transaction():
         holder = ledger.holder(claim)
@@ -503,9 +504,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns (hash, number). The hash is that of the last withdrawal of all the bundle's tokens,
-    None if there was none after the bundle was built. The number is that of the group's first
-    bundle built after that last withdrawal, 0 if there was no such withdrawal."""
+    """Returns (hash, number) for the last withdrawal that took out all tokens of the bundle. The
+    hash is None if that withdrawal was made before the bundle was built. The number is that of the
+    group's first bundle built after the withdrawal. (None, 0) if there was no such withdrawal."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

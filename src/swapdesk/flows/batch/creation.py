@@ -153,9 +153,9 @@ class BatchCreation:
         return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Commits the outcome of every row of a created group, found in ``made`` by the row's
-        position in the request. A row without a result there is unknown. ``known`` are the ids of
-        orders that existed before the request; none of them can be a row's order."""
+        """Records in the journal the outcome of every row of a created group, found in ``made`` by
+        the row's position in the request. A row without a result there is unknown. ``known`` are
+        the ids of orders that existed before the request; none of them can be a row's order."""
         taken = set(known)
         for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -181,8 +181,8 @@ class BatchCreation:
                 end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
-        """Searches the service for a group whose outcome is unknown and commits the result. Returns
-        the error of the last search; None if that search succeeded."""
+        """Searches the service for a group whose outcome is unknown and records the result in the
+        journal. Returns the error of the last search; None if that search succeeded."""
         act = group.act
         if act.server_at is None or not act.left:
             return None

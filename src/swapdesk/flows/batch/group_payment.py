@@ -251,8 +251,8 @@ class GroupPayment:
     # Building
 
     async def _build(self) -> Bundle:
-        """Has the service build a bundle, compares it with the group, commits it and returns it.
-        Raises Stopped and ClientError."""
+        """Has the service build a bundle, compares it with the group, records it in the journal and
+        returns it. Raises Stopped and ClientError."""
         solana = self._group.paid == "solana"
         if not solana:
             self._refuse_beside_another()
@@ -376,9 +376,9 @@ class GroupPayment:
     # Submitting and following
 
     async def _submit(self, bundle: Bundle) -> None:
-        """Sends the signatures of the bundle to the service and commits the new state. If the
-        bundle's outcome became known before the answer came, the answer is ignored. Raises Stopped,
-        JournalUnavailable, and ClientError if nothing was sent."""
+        """Sends the signatures of the bundle to the service and records the new state in the
+        journal. If the bundle's outcome became known before the answer came, the answer is ignored.
+        Raises Stopped, JournalUnavailable, and ClientError if nothing was sent."""
         self._require_in_time(bundle.expires)
         self._require_untouched(bundle)
         await self._require_same(bundle)
@@ -409,7 +409,8 @@ class GroupPayment:
 
     async def _look_for(self, bundle: Bundle) -> None:
         """Asks the service whether it has a bundle whose submission was not answered, until it says
-        so or the request counts as lost. Commits the result. Raises Stopped and ClientError."""
+        so or the request counts as lost. Records the result in the journal. Raises Stopped and
+        ClientError."""
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -432,8 +433,8 @@ class GroupPayment:
             raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
-        """Waits until the service reports the outcome of the bundle, and commits it. Raises
-        ClientError, and Stopped if no outcome is reported in time."""
+        """Waits until the service reports the outcome of the bundle, and records it in the journal.
+        Raises ClientError, and Stopped if no outcome is reported in time."""
         ends = self._clock.monotonic() + self._pace.patience
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -446,7 +447,8 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
-        """Commits the outcome of the bundle if ``status`` reports one. Returns True if it does."""
+        """Records the outcome of the bundle in the journal if ``status`` reports one. Returns True
+        if it does."""
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
@@ -459,8 +461,8 @@ class GroupPayment:
         move_bundle(self._ledger, bundle, State.UNKNOWN, code=code, said=code)
 
     def _not_there(self, bundle: Bundle) -> bool:
-        """Commits that the service does not have the signatures, so that they may be sent again.
-        Returns False if the service is already known to have them."""
+        """Records in the journal that the service does not have the signatures, so that they may be
+        sent again. Returns False if the service is already known to have them."""
         return move_bundle(self._ledger, bundle, State.PREPARED)
 
     def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
@@ -531,11 +533,11 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends a wallet transaction that funds the smart account or pays a part.
-        ``make`` returns its payload; a transaction signed earlier under the same intent id is sent
-        instead. :meth:`_follow_transactions` later waits for it. Only if it could not be sent, the
-        wait is here, because nothing else may be signed before it. Raises NotAgreed and
-        NotSignable; nothing was signed then."""
+        """Signs and sends a wallet transaction that funds the smart account or pays a part of the
+        deposits. If one was signed earlier under the same intent id, sends that one. ``make``
+        returns the payload to sign. If the transaction could not be sent, waits for its outcome,
+        because nothing else may be signed before it. Raises NotAgreed and NotSignable; nothing was
+        signed then."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -559,9 +561,9 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until every wallet transaction of the group that was begun has ended. Commits those
-        that were never signed as refused, and signs nothing. After ``until``, the orders' deadline,
-        unsent transactions are given up. Raises WalletError and StillOpen."""
+        """Waits until every wallet transaction of the group that was begun has ended. Signs
+        nothing, and records those that were never signed as refused. After ``until``, the orders'
+        deadline, unsent transactions are given up. Raises WalletError and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue
@@ -685,10 +687,9 @@ async def pay_group(
     watch: Watch,
 ) -> Outcome | None:
     """Continues the payment of a group up to the step ``until``; returns None while another desk
-    works on the batch. It is paid from the account of its bundle if something of that is signed.
-    Otherwise from the account called ``named``, or the first if that is empty. ``begin`` is called
-    first, with the account and True if its keys are needed. Raises Stopped, WalletError and
-    JournalUnavailable."""
+    works on the batch. If something of the group's bundle is signed, its account pays; otherwise
+    the account called ``named``, or the first if that is empty. ``begin`` is called first, with the
+    account and True if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)

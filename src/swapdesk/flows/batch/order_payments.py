@@ -42,8 +42,9 @@ class OrderPayments:
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns how the order ``service_id`` of the group ``multi_id`` is paid; None if no batch
-        of this journal made the group. Raises JournalUnavailable."""
+        """Returns how the order ``service_id`` of the group ``multi_id`` is paid: state, where its
+        money is, and who acts next. None if no batch of this journal made the group. Raises
+        JournalUnavailable."""
         mark = self.mark(multi_id)
         if mark is None:
             return None

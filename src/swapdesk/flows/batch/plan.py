@@ -285,9 +285,9 @@ def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
-    """Returns the row, with a finding if ``left``, the balance left of its token, is too small.
-    Otherwise subtracts the row's amount from ``left``. Any earlier finding of this kind is
-    replaced."""
+    """Returns the row with a finding if its amount exceeds what is left of its token. Otherwise
+    subtracts the amount from ``left``, the remaining balances by token id. An earlier finding of
+    this kind is replaced."""
     findings = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(findings) == len(row.findings) else replace(row, findings=findings)
     order = row.order

@@ -63,9 +63,10 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wallet.accounts import has_smart_accounts
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.multi import MultiOrderRequest
-from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 8
@@ -84,7 +85,7 @@ class RowJudge(Struct):
     """Judges the rows of one sheet. ``book`` is the address book. ``paid`` counts earlier payments
     by address. ``own_deposits`` are the deposit addresses of this desk's orders. ``smart_accounts``
     is True if a smart account can pay bundles. ``asked`` has the rows of earlier batches, each with
-    its batch id, by what the row pays (:attr:`PlannedOrder.asks`)."""
+    its batch id; its keys say what a row pays (:attr:`PlannedOrder.asks`)."""
 
     catalog: Catalog
     now: datetime
@@ -452,9 +453,9 @@ _RECENT = 20
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Returns the rows of recent batches that are orders or may be, each with its batch id, by what
-    the row pays (:attr:`PlannedOrder.asks`). Rows are compared one by one, because a file with one
-    changed row counts as a different file, and its other rows would be paid twice."""
+    """Returns the rows of recent batches that are orders or may be, each with its batch id. The
+    keys say what a row pays (:attr:`PlannedOrder.asks`). Rows are compared one by one, because a
+    file with one changed row counts as a different file, and its other rows would be paid twice."""
     rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -506,8 +507,9 @@ class BatchPlanner:
         made: bool = False,
     ) -> BatchPlan:
         """Judges the rows of a sheet, without asking for limits, and returns the plan. ``on_rows``
-        is called at every pause with the rows judged so far. ``made`` is True if the sheet was made
-        from an existing batch; its rows are then not reported as asked for before."""
+        is called with the rows judged so far each time the event loop is about to run. ``made`` is
+        True if the sheet was made from an existing batch; its rows are then not reported as asked
+        for before."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),

@@ -147,8 +147,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if a run signed or paid a part of the group and the payment has not ended, so that
-        it has to be continued."""
+        """True if a part of the group is signed or paid and its payment has not ended, so that it
+        has to be continued."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -255,8 +255,8 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Returns where the money of a Solana group is, without a full stop. There, wallet
-        transactions pay the deposits directly."""
+        """Returns where the money of a group on Solana is, without a full stop. There, each wallet
+        transaction pays a part of the deposits directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -269,7 +269,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def brief(self) -> str | None:
-        """Where the money is, in a few words; None while it is in the wallet."""
+        """Where the group's money is, in a few words; None while it is in the wallet."""
         bundle = self.bundle
         if bundle is None:
             return None
@@ -740,9 +740,9 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Returns the most that gas may cost, in words, and the smart account's balance for gas
-        unless it was funded for this group. Empty before a bundle is built. ``coin`` is the symbol
-        of the native coin."""
+        """Returns, in words, the most that gas may cost. If the smart account was not funded for
+        this group yet, its balance for gas is appended. Empty before a bundle is built. ``coin`` is
+        the symbol of the native coin."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""

@@ -105,9 +105,9 @@ async def propose_withdrawal(
 ) -> Withdrawal | Outcome:
     """Returns the next transaction to sign, or one that was sent and has not ended. If there is
     nothing to sign, returns an outcome that says why. Signs nothing. ``account`` is the owner's
-    address. ``token`` is the symbol or contract of the token to take out, None for everything.
-    ``despite_bundle`` ignores a bundle that needs the money. ``watch`` is notified of progress.
-    Raises WalletError and JournalUnavailable."""
+    address, ``token`` the symbol or contract of the token to take out, None for all.
+    ``despite_bundle`` ignores a bundle that needs the money. Raises WalletError and
+    JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
@@ -170,8 +170,8 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Commits the outcomes of withdrawals that ended while no desk was running. ``earlier`` are the
-    transactions in the wallet's records."""
+    """Records in the journal the outcomes of withdrawals that ended while no desk was running.
+    ``earlier`` are the transactions in the wallet's records."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive(

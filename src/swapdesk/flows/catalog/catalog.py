@@ -86,7 +86,7 @@ class Catalog:
 
     @property
     def stale(self) -> bool:
-        """True if a refresh is due."""
+        """True if the list should be refreshed, because it is old or was never read."""
         age = self.age
         return age is None or age > STALE_AFTER
 
@@ -231,8 +231,8 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Downloads chains, providers and tokens from the service, page by page. The list in use is
-        replaced after the last page. Raises ClientError; the old list then stays in use."""
+        """Downloads chains, providers and tokens from the service, page by page, and then replaces
+        the list in use. Raises ClientError if that fails; the old list then stays in use."""
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
         await read_all(api, self._file, self.clock)

@@ -127,8 +127,8 @@ class _Written(Struct):
 
 
 def unusable(path: Path, error: sqlite3.Error) -> OSError:
-    """Returns an OSError for an error of SQLite, such as a full disk or a missing permission. It
-    names the path of the file."""
+    """Returns an OSError, which names the path of the file, for an error of SQLite such as a full
+    disk or a missing permission."""
     return OSError(errno.EIO, str(error), str(path))
 
 

@@ -136,7 +136,7 @@ class TextColumn:
     after each line, so that whole lines can be found as bytes."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
-        """Joins ``blocks``, which are made by :func:`block_of`."""
+        """Makes a column from the lines in ``blocks``, each made by :func:`block_of`."""
         kept, starts, end = [b"\n"], array("I", [1]), 1
         for block in blocks:
             kept.append(block)
@@ -234,7 +234,7 @@ class ListPart(NamedTuple):
 
 
 _COLUMNS = len(ListPart._fields) - 1
-"""The number of columns without the flags, which are the last field."""
+"""The number of text columns in a ListPart; its last field, the flags, is not a text column."""
 
 
 class TokenList(Sequence[TokenRow]):
@@ -435,8 +435,8 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """Returns the look-alike readings (:func:`skeleton`) of a row's symbol and name, each with its
-    mark, as the column stores them."""
+    """Returns what the column of look-alike texts stores for a row: each reading (:func:`skeleton`)
+    of its symbol and of its name, preceded by a mark that tells the two apart."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

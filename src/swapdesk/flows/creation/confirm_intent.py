@@ -49,8 +49,8 @@ from swapdesk.flows.payees.recipients import (
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.orders import DisplayStatus
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ AGREED = "yes"
 
 
 class TypedBefore(Struct):
-    """The fields of a create as the user typed them, kept while the user goes back to choose
+    """The fields of an order form as the user typed them, kept while the user goes back to choose
     another route."""
 
     recipient: str = ""
@@ -81,7 +81,7 @@ class TypedBefore(Struct):
 
 
 class Checked(Struct, frozen=True):
-    """The results of checking all fields of a create. ``refund`` is None if the route needs no
+    """The results of checking all fields of an order form. ``refund`` is None if the route needs no
     refund address. ``intermediate`` is None if the token between the two legs of the route is
     unknown, so that no address for it is asked for."""
 
@@ -110,9 +110,9 @@ class Checked(Struct, frozen=True):
 
 
 class CreateChecks:
-    """Checks the typed fields of a create for one route, without a call to the service. ``middle``
-    is the token between the two legs of a private route, None if unknown. ``paid`` is the record of
-    earlier payments by address, as it was when the form was opened."""
+    """Checks the typed fields of an order form for one route, without a call to the service.
+    ``middle`` is the token between the two legs of a private route, None if unknown. ``paid`` is
+    the record of earlier payments by address, as it was when the form was opened."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -229,8 +229,8 @@ class NotAgain(Exception):
 
 
 class Again(Struct, frozen=True):
-    """A request for new quotes made from an earlier order, with that order's create fields as they
-    were typed."""
+    """A request for new quotes made from an earlier order, with the fields of that order's form as
+    they were typed."""
 
     request: QuoteRequest
     typed: TypedBefore
@@ -412,8 +412,8 @@ class Consent(Struct, frozen=True):
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """Returns this consent with ``warning`` added to its lines; the user then has to type at
-        least ``yes``."""
+        """Returns this consent with ``warning`` added to its lines. The user then has to type the
+        existing phrase, or ``yes`` if there is none."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 

@@ -80,13 +80,13 @@ the user."""
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 SKEW = timedelta(seconds=10)
-"""An order may have been created this much earlier than its create was sent, both by the service's
-clock, and still count as the create's order."""
+"""How much earlier than its request was sent, by the service's clock, an order may have been
+created and still be the result of that request."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
-"""The seconds to wait before each look for an order."""
+"""The seconds to wait before each search for an order."""
 WINDOW = timedelta(hours=47)
-"""The age of a create from which the service's list may have dropped its order, so that a missing
-order proves nothing."""
+"""The age of a create request from which the service's list may have dropped its order, so that a
+missing order proves nothing."""
 MAX_PAGES = 100
 
 
@@ -114,8 +114,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """Whether the deposit address may be shown according to this check, provided that the
-        service has repeated the order."""
+        """Whether the deposit address may be shown according to this check. It stays hidden anyway
+        until the service has confirmed the order in a second answer."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -204,9 +204,9 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """Returns the differences between an order as created and as the service repeats it; empty if
-    there are none. An address that was missing in ``created`` is no difference, but the caller then
-    has to read the order once more."""
+    """Returns the differences between an order as created and as read from the service a second
+    time; empty if there are none. An address that was missing in ``created`` is no difference, but
+    the caller then has to read the order once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -363,8 +363,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
     """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
-    Its text compares with the confirmed output, or with ``again`` with the lower output that the
-    user accepted."""
+    If ``again`` is False, its text compares with the confirmed output; if True, with the lower
+    output that the user accepted earlier."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -463,9 +463,9 @@ async def find_order(
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
     """Searches for the order of ``intent``, once after each wait in ``looks`` (seconds), until an
-    order is certain. ``sent_at`` is when the create was sent, by the service's clock. Orders in
+    order is certain. ``sent_at`` is when its request was sent, by the service's clock. Orders in
     ``known`` are skipped, because they existed before or belong to other intents. The search counts
-    as incomplete if its last look failed."""
+    as incomplete if its last attempt failed."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -525,8 +525,8 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
     """Judges the order by its creation time: False if it was created before ``since``, True if it
-    was created while the quote was valid. None if the time is absent or later: a slow service may
-    have created it, or a different home."""
+    was created while the quote was valid. None if the time is absent or later, because a slow
+    service or another installation of the desk may have created it."""
     if order.created is None:
         return None
     if order.created < since:

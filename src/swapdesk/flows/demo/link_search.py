@@ -18,8 +18,8 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""The tolerance of a watcher who matches payouts to a deposit by amount, in percent of the deposit:
-at least this much. A watcher does not know the fees and must allow for them."""
+"""The least tolerance of a watcher who matches payouts to a deposit by their amounts, in percent of
+the deposit. A watcher does not know the fees and must allow for them."""
 _HUNDRED = Decimal(100)
 
 

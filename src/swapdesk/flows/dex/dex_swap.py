@@ -240,12 +240,12 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 class SwapPart(ActEntry):
     """The journal's entry for one transaction or document of a swap: a child operation of the
-    swap's create."""
+    swap's create operation."""
 
     def done(self, hash_: str) -> None:
-        """Commits that the part was executed. If the journal says that the part was refused, a new
-        operation records the execution, so that the journal does not show an executed transaction
-        as refused."""
+        """Records in the journal that the part was executed. If the journal says that the part was
+        refused, a new operation records the execution, so that the journal does not show an
+        executed transaction as refused."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)
@@ -277,16 +277,17 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Commits and returns the next part of a swap. Any part that an earlier run prepared but never
-    signed is refused first."""
+    """Records the next part (transaction or document) of a swap in the journal and returns it. Any
+    part that an earlier run prepared but never signed is refused first."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Refuses the parts of a swap that were prepared but never signed, so that none of them is
-    signed later. Signed parts stay open, because they may still be executed."""
+    """Marks the parts (transactions and documents) of a swap as refused that were prepared but
+    never signed, so that none of them is signed later. Signed parts stay open, because they may
+    still be executed."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
@@ -502,9 +503,9 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Makes all missing approvals and signatures, and returns the signatures, which the create
-        has to contain. Returns an empty list on Solana, where the order's transaction needs no
-        permission."""
+        """Makes all missing approvals and signatures, and returns the signatures, which the request
+        that creates the order has to contain. Returns an empty list on Solana, where the order's
+        transaction needs no permission."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -537,8 +538,9 @@ class _Work:
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance. If
-        no part has its hash yet, returns the kind of the newest part."""
+        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance, by
+        the journal. If the journal does not have its hash yet, returns the kind of the newest of
+        these steps."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -562,7 +564,7 @@ class _Work:
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Signs every document of a chain of signatures, beginning with ``first``. Returns the last
-        signature, which is the one that the create needs."""
+        signature, which is the one that creating the order needs."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -704,8 +706,8 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Commits that a swap for which nothing was paid ends, and returns its outcome. ``next_``
-        says who acts next."""
+        """Ends a swap for which nothing was paid, records that in the journal, and returns the
+        outcome. ``next_`` says who acts next."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -738,8 +740,8 @@ class _Work:
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """Commits that the open part of the swap is refused, and with it the swap. Returns False if
-        that part was done meanwhile, so that it cannot be refused."""
+        """Records in the journal that the open part of the swap is refused, and with it the swap.
+        Returns False if that part was done meanwhile, so that it cannot be refused."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -924,7 +926,7 @@ class DryRun(Struct, frozen=True):
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
     """Returns the steps that would be signed for the intent, without signing or creating anything.
     Raises ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not agree with
-    the promise."""
+    what the user confirmed."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

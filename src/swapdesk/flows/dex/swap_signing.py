@@ -44,10 +44,10 @@ def flow_steps(
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """Returns the steps of a swap with their states. ``acts`` are its create and its parts in the
-    journal. ``plan`` is used if the journal has no plan. ``ended`` is True if nothing more will be
-    done; then the first step that is not done is shown as failed. ``allows`` is False if the venue
-    needs no permission (:class:`SwapPlan`)."""
+    """Returns the steps of a swap with their states. ``acts`` are the swap's operations in the
+    journal, the create operation first. ``plan`` is used if the journal has no plan. ``ended`` is
+    True if nothing more will be done; then the first step that is not done is shown as failed.
+    ``allows`` is False if the venue needs no permission (:class:`SwapPlan`)."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.

@@ -80,9 +80,9 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """Returns the fault called ``name``, with the target that the user named by ``text``, or
-        None, and the options ``given``. Raises FaultRefused if there is no such fault or target, or
-        if they do not fit together."""
+        """Returns the fault called ``name`` with its options ``given`` and its target: the object
+        that the user named by ``text``, or none if ``text`` is None. Raises FaultRefused if there
+        is no such fault or target, or if they do not fit together."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)

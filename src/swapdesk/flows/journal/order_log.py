@@ -60,7 +60,8 @@ NEWEST_EVENTS = 180
 """The number of newest states in an order's history that are kept. The ``FIRST_EVENTS`` oldest are
 kept, too; the states in between are deleted."""
 _SLACK = 20
-"""The number of states above the limit at which the surplus states are deleted."""
+"""How many states above this limit an order's history may have before the surplus states are
+deleted."""
 
 
 class OrderHistoryLog:

@@ -104,8 +104,8 @@ def trimmed(amount: Decimal) -> str:
 
 @_or_nothing
 def table_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Returns the amount with eight significant digits, at most eight of them after the point. A
-    whole number is shown without a point, and the part before the point is never rounded.
+    """Returns the amount with eight digits in total, not counting a 0 before the point. A whole
+    number is shown without a point, and the part before the point is never rounded.
 
     A positive amount below 10^-8 is shown as ``<0.00000001``. Amounts to pay (``side`` is ``pay``)
     are rounded up, all others down.

@@ -1,8 +1,8 @@
 """Finds the amounts in a text, so that they can be hidden.
 
-A number is an amount if it has a fraction, a currency sign or a thousands separator, if a token's
-symbol follows it, or if a name such as ``amount`` precedes it. Times, ages, percentages, ids and
-counts of things such as orders, rows or gas are not hidden.
+A number is an amount if it has a fraction, a currency sign, a thousands separator or a unit such as
+M, if a token's symbol follows it, or if a name such as ``amount`` precedes it. Times, ages,
+percentages, ids and counts of things such as orders, rows or gas are not hidden.
 """
 
 from __future__ import annotations

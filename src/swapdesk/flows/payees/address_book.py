@@ -55,8 +55,8 @@ class AddressBookError(ValueError):
 
 class BookEntry(Struct, frozen=True):
     """One named address. ``kind`` is the kind of chain; ``chain`` is the short name of the only
-    chain that the entry is for, or None. ``memo`` is always sent with payments to the address.
-    ``own`` is True for the user's own wallet."""
+    chain that the entry is for, or None. ``memo`` is the memo that payments to the address need, or
+    None. ``own`` is True for the user's own wallet."""
 
     name: str
     address: str

@@ -55,7 +55,7 @@ class Names(Struct, frozen=True):
 
 
 def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
-    """Returns the fields of a review as rows for the screen, in their order. A promised value is
+    """Returns the fields of a review as rows for the screen, in their order. A confirmed value is
     shortened if it only repeats the signed value."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
@@ -80,9 +80,9 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with the parts of a permit's signature merged into one row, if all parts
-    agree with the promise: they are the signature made before, or all are empty. In the first case
-    the row includes the permit's deadline."""
+    """Returns the rows with the parts of a permit's signature merged into one row if no part
+    differs from what was confirmed. The parts are then either the signature made before or all
+    empty. If they are the signature, the row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
@@ -106,8 +106,9 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Returns the promised text of a line, shortened if it only repeats the signed value. ``own``
-    is the account's address in the spelling of the lines, ``wallet`` the account's name."""
+    """Returns the text of the confirmed value of a line, shortened if it only repeats the signed
+    value. ``own`` is the account's address in the spelling of the lines, ``wallet`` the account's
+    name."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -131,11 +132,11 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """Counts the fields of a review: ``10 of 11 fields agree, 1 is not in the quote: App data. None
-    contradicts it.``
+    """Returns the counts of a review's fields in words: ``10 of 11 fields agree, 1 is not in the
+    quote: App data. None contradicts it.``
 
     ``promise`` is the word for what the user confirmed, such as ``quote``. A field may also agree
-    with the chain, or with a bound that the desk sets. The fields are those of :func:`match_rows`.
+    with the chain, or with a limit that the desk sets. The fields are those of :func:`match_rows`.
     """
     rows = match_rows(review, Names())
     total = len(rows)
@@ -169,8 +170,8 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Returns the names of the fields for which nothing was promised. Important fields (with
-    ``weight``) come before those that are only a label."""
+    """Returns the names of the fields with which no confirmed value can be compared. Important
+    fields (with ``weight``) come before those that are only a label."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
@@ -227,7 +228,7 @@ PAID_BELOW = "who is paid below"
 
 class PaymentRow(Struct, frozen=True):
     """One payment of a review in one row: ``amount`` with its symbol, ``payee`` as an address in
-    groups of characters, and ``promised``, which says whose deposit is paid."""
+    groups of characters, and ``promised``, the words that say whose deposit is paid."""
 
     amount: str
     payee: str
@@ -291,8 +292,8 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with numbered fields of the same name, value and promise merged into one row
-    that states their count, such as ``Memo, 3 times``."""
+    """Returns the rows with numbered fields of the same name, signed value and confirmed value
+    merged into one row that states their count, such as ``Memo, 3 times``."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

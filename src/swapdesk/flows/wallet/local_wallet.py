@@ -576,10 +576,10 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """Returns a promise for a transaction that pays nobody but the account itself: none of
-    ``asset`` leaves ``account``, and at most ``gas_units`` (base units of the native coin) are paid
-    for gas. ``withdrawal`` is what the account's smart account pays to the account, None if
-    nothing."""
+    """Returns the limits within which the agent may sign a transaction that pays nobody but the
+    account itself: none of ``asset`` leaves ``account``, and at most ``gas_units`` (base units of
+    the native coin) are paid for gas. ``withdrawal`` is what the account's smart account pays to
+    the account, None if nothing."""
     return Promise(
         intent_id=intent_id,
         account=account,

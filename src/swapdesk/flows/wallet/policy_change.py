@@ -61,8 +61,9 @@ _OPTIONS = {
 
 
 def typed_change(text: str) -> PolicyChange:
-    """Returns the parts in a typed change, such as ``per-day usdc.base=100 until 2026-12-31``. The
-    words are the command's options, with or without the two dashes. Raises PolicyProblem."""
+    """Returns the options and values in a typed change of the policy, such as ``per-day
+    usdc.base=100 until 2026-12-31``. The options are those of the command, with or without the two
+    dashes. Raises PolicyProblem."""
     change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:

@@ -134,11 +134,11 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """Reads the whole wallet and returns it. ``known`` is the last snapshot, None for the first
-    reading. ``control`` is the sandbox's, None in a live profile. ``heard`` is called with partial
-    results, ``made`` with the number of accounts that the sandbox created. ``owned`` returns the
-    smart accounts as :meth:`LocalWallet.smart_holdings` takes them; if it raises
-    JournalUnavailable, none are read. Raises WalletError and OSError."""
+    """Reads accounts, balances, policy and allowances of the wallet and returns them. ``known`` is
+    the last snapshot, None for the first reading. ``heard`` is called with partial results,
+    ``made`` with the number of accounts that the sandbox created. ``owned`` returns the smart
+    accounts as :meth:`LocalWallet.smart_holdings` takes them; if it raises JournalUnavailable, none
+    are read. Raises WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()

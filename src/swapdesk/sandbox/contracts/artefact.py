@@ -1,8 +1,10 @@
 """Reads the compiled contracts, and computes where Vyper stores their variables, so that block 0 of
-a chain can have the storage that a constructor would write. A number or an address is stored in the
-slot of its variable. A text has its length in that slot and its bytes in the slots after it, 32
-bytes in each. An entry of a map is stored at ``keccak256(slot ‖ key)``; for a map of maps this is
-applied once for each key."""
+a chain can have the storage that a constructor would write.
+
+A number or an address is stored in the slot of its variable. A text has its length in that slot and
+its bytes in the slots after it, 32 bytes in each. An entry of a map is stored at ``keccak256(slot ‖
+key)``; for a map of maps this is applied once for each key.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Artefact(Struct, frozen=True):
 
 @cache
 def artefact(name: str) -> Artefact:
-    """Returns the compiled contract of this name. Raises FileNotFoundError if none is shipped."""
+    """Returns the compiled contract of this name. Raises FileNotFoundError if this package has no
+    contract of this name."""
     text = files(__package__).joinpath("artefacts", f"{name}.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return Artefact(

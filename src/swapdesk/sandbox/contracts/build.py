@@ -1,4 +1,5 @@
-"""Compiles the sources into the artefacts beside them. Needs Vyper, which the product does not.
+"""Compiles the sources into the artefacts beside them. This needs Vyper, which the rest of swapdesk
+does not need.
 
 python -m swapdesk.sandbox.contracts.build
 """
@@ -59,7 +60,8 @@ _ERRORS: dict[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = {
         ("InvalidInitialization", ()),
     ),
 }
-"""Vyper declares no errors: those that a source reverts with by hand, by contract."""
+"""The errors with which each contract reverts, by contract: name and parameters (name, type). They
+are written here because Vyper has no declarations of errors from which they could be taken."""
 
 
 def contracts() -> list[str]:
@@ -92,8 +94,10 @@ def compiled(name: str) -> str:
 
 def digest(name: str, document: dict[str, Any]) -> str:
     """Returns the SHA-256 of an artefact and of everything that it is made from: sources, compiler
-    version and this program. It shows without compiling whether an artefact belongs to the present
-    source."""
+    version and this program.
+
+    It shows without compiling whether an artefact belongs to the present source.
+    """
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
     for path in (Path(__file__), *sources):

@@ -77,7 +77,9 @@ class TokenContractKind(StrEnum):
 
 class TokenContract(Struct, frozen=True):
     """The contract of a token: its kind, and the ``name`` and ``version`` it is deployed with.
-    ``version`` is empty if the contract takes no permits."""
+
+    ``version`` is empty if the contract takes no permits.
+    """
 
     kind: TokenContractKind
     name: str
@@ -135,9 +137,11 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """Returns the contract of a token that is not a native coin. A token that has no known address
-    in the table of tokens gets a plain contract, even if it shares its symbol with a known
-    token."""
+    """Returns the contract of a token that is not a native coin.
+
+    A token that has no known address in the table of tokens gets a plain contract, even if it
+    shares its symbol with a known token.
+    """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -168,8 +172,10 @@ _FATHOM_BOUGHT = 5
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """A pool of two tokens; ``token0`` is the token with the lower address. ``fee`` is in parts of
-    10,000; ``depth`` is the value of each side in dollars, at base prices."""
+    """A pool of two tokens; ``token0`` is the token with the lower address.
+
+    ``fee`` is in parts of 10,000; ``depth`` is the value of each side in dollars, at base prices.
+    """
 
     chain: str
     venue: str
@@ -290,9 +296,10 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token contract of any kind; ``units`` are by holder.
+    """Returns the storage of a token contract of any kind.
 
-    A wrapped coin stores no supply: its supply is the contract's coin balance.
+    ``units`` are the balances by holder. A wrapped coin stores no supply: its supply is the
+    contract's coin balance.
     """
     slots = artefact(contract.kind).slots
     storage: Storage = {
@@ -325,7 +332,8 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Returns the storage of ``Router`` or ``PermitRouter``; ``pools`` are (token, token, pool)."""
+    """Returns the storage of ``Router`` or ``PermitRouter``. Each entry of ``pools`` names two
+    tokens and the pool of these tokens."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -335,8 +343,8 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """Returns the storage of a contract that stores only addresses; ``addresses`` are by
-    variable."""
+    """Returns the storage of a contract that stores only addresses; ``addresses`` maps the names of
+    its variables to them."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -371,8 +379,8 @@ Contracts = dict[str, tuple[str, Storage]]
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Returns the tokens that have a contract on an embedded chain, which are the enabled ones of
-    the table of tokens."""
+    """Returns the tokens that have a contract on an embedded chain: the enabled tokens of
+    ``tokens.tsv`` with an address."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -485,10 +493,13 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the units of a token by holder in block 0, and the allowances. ``pooled`` are the
-    addresses of the token's pools with their reserves. The treasury gets the part of the
-    circulating supply that the other holders here do not have; of a wrapped coin it gets a fixed
-    amount. The wallets of the exchanges are not included: the caller adds them."""
+    """Returns the balances of a token by holder in block 0, and the allowances.
+
+    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets what
+    remains of the circulating supply after the other holders listed here; its share of a wrapped
+    coin is a fixed amount instead. The wallets of the exchanges are not included: the caller adds
+    them.
+    """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:

@@ -1,7 +1,10 @@
 """Moves the pools of the embedded chains to the market's prices, with one transaction at a time on
-each chain. ``plan`` decides which pools move and by how much, as a pure function of reserves and
-prices. The keeper leaves a chain alone while nobody uses it, so that an idle sandbox does not grow;
-a request wakes the keeper. ``give`` pays tokens out of the treasury."""
+each chain.
+
+``plan`` decides which pools move and by how much, as a pure function of reserves and prices. The
+keeper leaves a chain alone while nobody uses it, so that an idle sandbox does not grow; a request
+wakes the keeper. ``give`` pays tokens out of the treasury.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +49,13 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``,
-    fee included, rounded down. Returns 0 if the ratio is already reached or exceeded. With ``a``
-    swapped in, ``(x + a)(10000 x + k a) = ratio * y * 10000 x``, where ``k`` is 10,000 minus the
-    fee: a quadratic in ``a``."""
+    """Returns the amount to swap in that moves a pool to ``ratio`` (``reserve_in`` over
+    ``reserve_out``), fee included, rounded down.
+
+    Returns 0 if the ratio is already reached or exceeded. With ``x`` and ``y`` for the reserves and
+    ``k`` for 10,000 minus the fee, the amount ``a`` solves the quadratic equation ``(x + a)(10000 x
+    + k a) = ratio * y * 10000 x``.
+    """
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -91,11 +97,14 @@ def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the swaps that bring pools which deviate by more than BAND back to the market, the
-    furthest first. ``prices`` are dollars by asset; ``held`` are the balances of the keeper's
-    contract, by token contract. If the keeper holds too little for a pool, the pool is moved as far
-    as possible. The tokens that a swap pays out are not used in later swaps. A swap that would not
-    bring its pool nearer to the market is omitted."""
+    """Returns the swaps that bring pools back to the market, for the pools that deviate by more
+    than BAND, the furthest first.
+
+    ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
+    contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The
+    tokens that a swap pays out are not used in later swaps. A swap that would not bring its pool
+    nearer to the market is omitted.
+    """
     left = dict(held)
     off = [
         (deviation(state.reserve0, state.reserve1, ratio), state, ratio)
@@ -155,10 +164,13 @@ _GAS, _STEP_GAS = 100_000, 160_000
 
 
 class _Watched(Struct):
-    """The keeper's record of one chain. ``places`` are the storage slots of the balances of the
-    keeper's contract, by token contract. ``looked`` is the time of the last check, and ``sent`` the
-    hash of the keeper's last transaction. Requests wait while the task ``moving`` runs, but not
-    beyond the time ``patient_until``."""
+    """The keeper's record of one chain.
+
+    ``places`` are the storage slots of the balances of the keeper's contract, by token contract.
+    ``looked`` is the time of the last check, and ``sent`` the hash of the keeper's last
+    transaction. Requests wait while the task ``moving`` runs, but not beyond the time
+    ``patient_until``.
+    """
 
     live: LiveChain
     pools: tuple[Pool, ...]
@@ -223,8 +235,11 @@ class Keeper:
 
     async def step(self, chain: str) -> bytes | None:
         """Moves the pools of a chain that deviate from the market by more than BAND; returns the
-        hash of the transaction. Returns None if there is nothing to do or the previous transaction
-        is still pending. Raises Problem."""
+        hash of the transaction.
+
+        Returns None if there is nothing to do or the previous transaction is still pending. Raises
+        Problem.
+        """
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):
@@ -278,8 +293,10 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
     """Sends ``units`` of the token with the contract ``token`` from the treasury to ``address``;
-    returns the transaction's hash at once. Raises Problem, for example if the treasury holds too
-    little."""
+    returns the transaction's hash at once.
+
+    Raises Problem, for example if the treasury holds too little.
+    """
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
     )

@@ -1,8 +1,10 @@
 """Runs the node as a process: ``python -m swapdesk.sandbox.node``, with its orders on stdin.
+
 Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed`` (null
 keeps what is stored), ``chainIds`` of the embedded chains (``sandbox`` or ``real``), and
 ``service``, the address with ``/v2`` of the service that gets events about changes; without it, no
-events are sent."""
+events are sent.
+"""
 
 from __future__ import annotations
 

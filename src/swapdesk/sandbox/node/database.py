@@ -1,5 +1,7 @@
 """The node's own database: one connection, one writer, and every step in one durable transaction.
-``AccountRows`` reads and changes the rows of the exchanges' books, and finds what is due next."""
+
+``AccountRows`` reads and changes the rows of the exchanges' books, and finds what is due next.
+"""
 
 from __future__ import annotations
 
@@ -148,9 +150,11 @@ _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
 
 
 class AccountRows:
-    """The rows of the table ``accounts``; a row is one leg at an exchange. Methods that change rows
-    must be called inside a transaction. ``on_change`` is called with the venue and the key of each
-    leg whose reported state changed, before that transaction ends."""
+    """The rows of the table ``accounts``; a row is one leg at an exchange.
+
+    Methods that change rows must be called inside a transaction. ``on_change`` is called with the
+    venue and the key of each leg whose reported state changed, before that transaction ends.
+    """
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
         self.on_change: Callable[[str, str], None] = lambda venue, key: None
@@ -166,16 +170,19 @@ class AccountRows:
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
         """Returns the row of the leg that a payment to this address with this tag belongs to; None
-        if there is none. If no leg has the address with this tag, the leg that has the address
-        without a tag is returned. If several legs had the same address one after the other, the
-        open one is returned, or the last one if none is open."""
+        if there is none.
+
+        If no leg has the address with this tag, the leg that has the address without a tag is
+        returned. If several legs had the same address one after the other, the open one is
+        returned, or the last one if none is open.
+        """
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
             row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
         return row
 
     def taken(self, chain: str, address: str, tag: str) -> bool:
-        """Returns True if any account ever had this address with this tag."""
+        """Returns True if this address with this tag is or was the deposit address of any leg."""
         return self._one(_AT, chain, address, tag) is not None
 
     def held(self, chain: str, address: str) -> bool:
@@ -229,7 +236,8 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports that a leg's state changed, if the change is not in the leg's own row."""
+        """Reports that the state of a leg changed. It is for changes that are stored elsewhere than
+        in the leg's own row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:

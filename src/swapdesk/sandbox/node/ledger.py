@@ -1,12 +1,18 @@
-"""The ledger of the sandbox: every payment, and what each address holds of each token. Issued
-tokens are a debt of the account ``ISSUER``, so that the balances of a token add up to zero. A cause
-(what a payment is for) is paid only once, and the payment is stored in the transaction that moves
-the balances. For an embedded chain the ledger is the exchanges' book: it has the balance of each
-exchange's wallet, and everything else under the faucet's name. An incoming payment is booked when
-it is read from a block. An outgoing payment is signed in the transaction that books it, with the
-next number of its wallet, and its bytes are submitted until they are in a block. A node that is
-killed at any moment submits the same bytes again. A payment is signed again only if it expired in
-no block and can never be executed."""
+"""The ledger of the sandbox: every payment, and what each address holds of each token.
+
+Issued tokens are a debt of the account ``ISSUER``, so that the balances of a token add up to zero.
+A cause (what a payment is for) is paid only once, and the payment is stored in the transaction that
+moves the balances.
+
+For an embedded chain the ledger is the exchanges' book: it has the balance of each exchange's
+wallet, and everything else under the faucet's name. An incoming payment is booked when it is read
+from a block.
+
+An outgoing payment is signed in the transaction that books it, with the next number of its wallet,
+and its bytes are submitted until they are in a block. A node that is killed at any moment submits
+the same bytes again. A payment is signed again only if it expired in no block and can never be
+executed.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +49,11 @@ class SignedPayment(Struct, frozen=True):
 
 
 class IncomingPayment(Struct, frozen=True):
-    """A payment that was read from a block. ``position`` identifies the payment within its
-    transaction. ``token`` is the contract (on Solana the mint), None for the chain's coin.
-    ``seconds`` is the block's time, in seconds since 1970."""
+    """A payment that was read from a block.
+
+    ``position`` identifies the payment within its transaction. ``token`` is the contract (on Solana
+    the mint), None for the chain's coin. ``seconds`` is the block's time, in seconds since 1970.
+    """
 
     hash: str
     position: int
@@ -62,8 +70,10 @@ Inclusion = tuple[int, bool]
 
 
 class ChainWallets(Protocol):
-    """The sandbox's wallets on one embedded chain. All methods except ``address`` and ``is_open``
-    open the chain if it is not open yet."""
+    """The sandbox's wallets on one embedded chain.
+
+    All methods except ``address`` and ``is_open`` open the chain if it is not open yet.
+    """
 
     name: str
     began: int
@@ -150,10 +160,12 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns how much of the token ``dollars`` buy at the base price: whole tokens, in smallest
-    units. On Solana amounts have 64 bits, so the result is limited such that the faucet and all hot
-    wallets together hold at most half of that range. Raises ValueError if the token has no
-    price."""
+    """Returns the amount of the token that ``dollars`` buy at the base price, rounded down to whole
+    tokens and stated in smallest units.
+
+    On Solana amounts have 64 bits, so the result is limited such that the faucet and all hot
+    wallets together hold at most half of that range. Raises ValueError if the token has no price.
+    """
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
@@ -173,11 +185,15 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table ``payments``. ``units`` are smallest units; ``height`` is that of its
-    block. A payment that one of the sandbox's wallets signed has its ``wallet``, its ``number`` in
-    that wallet, ``expires`` (the last height at which it can be executed), and ``raw`` while it is
-    in no block. A payment that is the deposit of a leg has the id of that leg in ``account``, is
-    ``late`` if it arrived after the deadline, and is ``counted`` once it has its confirmations."""
+    """A row of the table ``payments``.
+
+    ``units`` is the amount in smallest units; ``height`` is the height of the payment's block. For
+    a payment that one of the sandbox's wallets signed, ``wallet`` is this wallet and ``number`` the
+    payment's number in it. ``expires`` is the last height at which such a payment can be executed,
+    and ``raw`` is set while it is in no block. For the deposit of a leg, ``account`` is the id of
+    the leg, ``late`` is True if the deposit arrived after the deadline, and ``counted`` is True
+    once it has its confirmations.
+    """
 
     id: int = 0
     cause: str
@@ -313,10 +329,12 @@ class Ledger:
         at: Moment,
     ) -> Payment:
         """Pays units of a token. ``cause`` names what the payment is for, such as ``payout:7``. If
-        a payment for this cause was already made, nothing is paid and that payment is returned. On
-        an embedded chain the payment is signed here and submitted once the transaction is durable.
-        Raises Problem if the amount is 0, or if the payment that was already made differs from this
-        one."""
+        a payment for this cause was already made, nothing is paid and that payment is returned.
+
+        On an embedded chain the payment is signed here and submitted once the database transaction
+        is durable. Raises Problem if the amount is 0, or if the payment that was already made
+        differs from this one.
+        """
         done = self.paid(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
@@ -373,7 +391,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment to an exchange (``venue``) that was read from a block."""
+        """Books a payment that was read from a block and goes to an exchange (``venue``)."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -389,8 +407,8 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs a payment again that expired and is in no block. The balances stay unchanged,
-        because it was booked before."""
+        """Signs an expired payment again, which must be in no block. The balances stay unchanged,
+        because the payment was booked when it was first signed."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -415,8 +433,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due (at ``at``) that have their confirmations
-        now that the chain has reached ``height``."""
+        """Makes those deposits on an embedded chain due that have enough confirmations; ``at``
+        becomes their due time. ``height`` is the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -470,7 +488,7 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True for the name of an exchange's wallet, whose balance the ledger has. Returns
-    False for the payer of deposits and for customers, whose balances on embedded chains it does not
-    have."""
+    """Returns True if the wallet with this name belongs to an exchange; the ledger then keeps its
+    balance. Returns False for the payer of deposits and for customers, whose balances on embedded
+    chains the ledger does not keep."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

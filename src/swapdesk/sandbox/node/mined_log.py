@@ -1,8 +1,11 @@
 """A chain on disk: the newest snapshot of its state, and a log of what was mined since that
-snapshot. The file ``NAME.snapshot`` starts with a number N; the log that continues it is
-``NAME.N.log``. Both files consist of frames: length, checksum, payload. The chain defines the
-payload. A new snapshot is written completely beside the old one and replaces it by one rename, so
-that a kill at any moment leaves one snapshot with its log."""
+snapshot.
+
+The file ``NAME.snapshot`` starts with a number N; the log that continues it is ``NAME.N.log``. Both
+files consist of frames: length, checksum, payload. The chain defines the payload. A new snapshot is
+written completely beside the old one and replaces it by one rename, so that a kill at any moment
+leaves one snapshot with its log.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ _LARGEST = 1 << 28
 
 
 def chains_in(directory: Path) -> Path:
-    """Returns the directory of the chains in a data directory."""
+    """Returns the directory, inside a data directory, that holds the files of the embedded
+    chains."""
     return directory / "chains"
 
 
@@ -48,8 +52,10 @@ class LogDamaged(Exception):
 
 
 class MinedLog:
-    """The snapshot and the log of one chain, for use by one thread only. Files have mode 0600. Call
-    ``read`` before the first ``append``."""
+    """The snapshot and the log of one chain, for use by one thread only.
+
+    Files have mode 0600. Call ``read`` before the first ``append``.
+    """
 
     def __init__(self, directory: Path, name: str) -> None:
         make_directories(directory)
@@ -61,9 +67,12 @@ class MinedLog:
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
         """Returns the snapshot (None if there is none yet) and all payloads that were appended
-        since, in order. If the process was killed while it wrote, the last frame of the log may be
-        incomplete. Such a frame was never reported as written, so it is dropped. Raises LogDamaged
-        if the files differ from what was written in any other way."""
+        since, in order.
+
+        If the process was killed while it wrote, the last frame of the log may be incomplete. Such
+        a frame was never reported as written, so it is dropped. Raises LogDamaged if the files
+        differ from what was written in any other way.
+        """
         snapshot = self.snapshot()
         self._open_log()
         for stale in self._directory.glob(f"{self._name}.*.log"):

@@ -1,9 +1,13 @@
 """The node: its time, its ledger and the exchanges' books, whose methods are served as JSON-RPC 2.0
-over HTTP on this machine. ``open_node`` opens the node with its embedded chains. When an exchange's
-order or an operation changes, the node sends the service an event, a signed POST (contract 15). It
-tries this a few times and then gives up, because the service also asks by itself. Events wait in a
-queue of limited length, in which equal events wait only once. The node's work never waits for the
-sending."""
+over HTTP on this machine.
+
+``open_node`` opens the node with its embedded chains.
+
+When an exchange's order or an operation changes, the node sends the service an event, a signed POST
+(contract 15). It tries this a few times and then gives up, because the service also asks by itself.
+Events wait in a queue of limited length, in which equal events wait only once. The node's work
+never waits for the sending.
+"""
 
 from __future__ import annotations
 
@@ -105,10 +109,12 @@ Handler = tuple[type[RequestModel], Callable[[Any], Any]]
 
 
 class Node:
-    """The time, the ledger and the exchanges' books of one sandbox, in one database. If ``seed`` or
-    ``speed`` is None, the stored value is used. ``embedded`` holds the wallets of the embedded
-    chains; all other chains exist only as balances in the ledger. Raises OtherTerms if the data
-    began with another seed."""
+    """The time, the ledger and the exchanges' books of one sandbox, in one database.
+
+    If ``seed`` or ``speed`` is None, the stored value is used. ``embedded`` holds the wallets of
+    the embedded chains; all other chains exist only as balances in the ledger. Raises OtherTerms if
+    the data began with another seed.
+    """
 
     def __init__(
         self,
@@ -163,9 +169,11 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Calls a method; returns its result, or an awaitable of the result. Everything that is due
-        is done before, except for ``venue_legs``, which must not change anything. Raises
-        Problem."""
+        """Calls a method; returns its result, or an awaitable of the result.
+
+        Everything that is due is done first, unless the method is ``venue_legs``, which must not
+        change anything. Raises Problem.
+        """
         if method != "venue_legs":
             self.step()
         if self.faults.down():
@@ -191,8 +199,8 @@ class Node:
         self.close()
 
     def close(self) -> None:
-        """Stores the time and closes the database. A node that runs no embedded chains needs
-        nothing else at its end."""
+        """Stores the time and closes the database. Embedded chains, if there are any, have to be
+        closed separately."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -298,9 +306,12 @@ class Node:
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
         """Gives a customer's account what it lacks for a payment of ``units``: coins for fees, and
-        the tokens or coins to pay. It gets more than the payment needs, so that the gift does not
-        reveal the payment's amount. Returns once the gifts are in a block; otherwise the payment
-        could come before them in the same block and fail."""
+        the tokens or coins to pay.
+
+        It gets more than the payment needs, so that the gift does not reveal the payment's amount.
+        Returns once the gifts are in a block; otherwise the payment could come before them in the
+        same block and fail.
+        """
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
@@ -452,7 +463,10 @@ def open_node(
     pools: bool = True,
 ) -> Node:
     """Opens the node of a data directory. If ``pools`` is True, the pools of its chains follow the
-    market. Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
+    market.
+
+    Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged.
+    """
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -527,8 +541,8 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Queues an event for sending. ``source`` is a venue or ``bundler``; ``name`` and ``value``
-        are the member of the event that says what changed."""
+        """Queues an event for sending. ``source`` is a venue's code or ``bundler``. The event's
+        ``data`` is ``{name: value}``, for example the changed order's ``orderId``."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]

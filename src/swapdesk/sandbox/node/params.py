@@ -51,8 +51,10 @@ class ChainOf(RequestModel):
 
 
 class FaucetPay(RequestModel):
-    """Asks the faucet to pay. If ``payer`` names a customer, the customer's own account pays
-    instead of the faucet."""
+    """Asks the faucet to pay.
+
+    If ``payer`` names a customer, the customer's own account pays instead of the faucet.
+    """
 
     key: Key
     token: ObjectId
@@ -72,9 +74,12 @@ class LegsOf(RequestModel):
 
 
 class OpenLeg(AccountOf):
-    """One leg of an order at a venue. ``minimum`` is the least amount that the venue swaps. All
-    amounts are in smallest units. A ``fixed`` leg swaps at most ``units_in``. ``payout_wallet`` is
-    the number, from 0, of the hot wallet that shall pay out; None means the first."""
+    """One leg of an order at a venue.
+
+    ``minimum`` is the least amount that the venue swaps. All amounts are in smallest units. A
+    ``fixed`` leg swaps at most ``units_in``. ``payout_wallet`` is the number, from 0, of the hot
+    wallet that shall pay out; None means the first.
+    """
 
     token_in: ObjectId
     token_out: ObjectId
@@ -100,8 +105,10 @@ class SendOn(AccountOf):
 
 class FaultAdd(RequestModel):
     """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
+
     ``times`` is the number of legs, calls, receipts or transactions that the fault affects. It
-    defaults to one; ``node_down`` without ``times`` affects every call until faults are cleared."""
+    defaults to one; ``node_down`` without ``times`` affects every call until faults are cleared.
+    """
 
     fault: Annotated[str, Identity(64)]
     service_id: OrderId | None = None
@@ -112,8 +119,8 @@ class FaultAdd(RequestModel):
 
 
 class Fund(RequestModel):
-    """A gift of coins on an embedded chain, or of the token with the contract or mint ``token``, in
-    its smallest units."""
+    """A gift of the chain's coin on an embedded chain, or of the token with the contract or mint
+    ``token``. ``units`` are smallest units."""
 
     chain: ChainName
     address: Address

@@ -1,10 +1,14 @@
-"""The money of a leg: credited, swapped, paid out, refunded or forwarded. Every method of
-``Settlement`` runs inside a transaction that its caller opened, and moves each sum at most once.
-What a venue keeps of a refund goes to the venue's own wallet, so that every unit stays accounted
-for. ``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains.
-How far a chain was read is stored in the same transaction as what was found. A payment that is in
-no block is submitted again with the same bytes; a payment that expired in no block is signed again.
-Blocks are final: nothing that was mined is undone."""
+"""The money of a leg: credited, swapped, paid out, refunded or forwarded.
+
+Every method of ``Settlement`` runs inside a transaction that its caller opened, and moves each sum
+at most once. What a venue keeps of a refund goes to the venue's own wallet, so that every unit
+stays accounted for.
+
+``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. How
+far a chain was read is stored in the same transaction as what was found. A payment that is in no
+block is submitted again with the same bytes; a payment that expired in no block is signed again.
+Blocks are final: nothing that was mined is undone.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +48,9 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment at ``at`` to the leg whose deposit address received it; it counts as
-        late if the leg no longer takes deposits. A payment with the wrong tag or token is not
-        credited to any leg."""
+        """Credits a payment, at the moment ``at``, to the leg whose deposit address received it.
+        The payment counts as late if the leg no longer takes deposits. A payment with the wrong tag
+        or token is not credited to any leg."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -62,8 +66,10 @@ class Settlement:
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
         """Returns the world time, in milliseconds, at which a payment has that many confirmations.
+
         Returns None for a payment on an embedded chain, where ``ChainBooks`` reads the
-        confirmations from the blocks."""
+        confirmations from the blocks.
+        """
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
         chain = chains_by_name()[payment.chain]
@@ -73,9 +79,11 @@ class Settlement:
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
         """Takes the next step of a leg whose due time has come: an unpaid leg expires, a swapped
-        one is paid out, and one whose payout is confirmed is finished. Confirmed deposits are
-        handled by ``accept`` instead. ``skipped_wallets`` is the number of hot wallets that must
-        not make the payout."""
+        one is paid out, and one whose payout is confirmed is finished.
+
+        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is the number of
+        hot wallets that must not make the payout.
+        """
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -86,9 +94,11 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Decides what happens with the confirmed deposit of a leg. ``arrived`` is its amount. A
-        deposit that is too small is refunded; otherwise it is swapped, or held by the venue for a
-        check if ``verified`` is False."""
+        """Decides what happens with the confirmed deposit of a leg.
+
+        ``arrived`` is its amount. A deposit that is too small is refunded; otherwise it is swapped,
+        or held by the venue for a check if ``verified`` is False.
+        """
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
         elif verified:
@@ -118,9 +128,11 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units. If ``declined``
-        is True, the service is expected to say, by ``send_on``, where the venue forwards the
-        deposit."""
+        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units.
+
+        If ``declined`` is True, the service is expected to say, by ``send_on``, where the venue
+        forwards the deposit.
+        """
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
@@ -137,8 +149,8 @@ class Settlement:
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
         """Forwards the deposit that a venue holds for a failed leg to an address; returns the
-        payment. If it was forwarded there before, that payment is returned. Raises Problem if no
-        deposit is held, if it was forwarded elsewhere, or if it is too small."""
+        payment. If it was forwarded there before, that payment is returned. Raises Problem if the
+        venue holds no deposit or has forwarded it elsewhere, or if the deposit is too small."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -228,8 +240,11 @@ class Settlement:
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
         """Returns the number and the address of the hot wallet that pays a leg out; None if no
-        wallet holds enough. The search begins with the leg's own wallet and continues with the next
-        ones in order, but leaves out the first ``skipped`` of them."""
+        wallet holds enough.
+
+        The search begins with the leg's own wallet and continues with the next ones in order, but
+        leaves out the first ``skipped`` of them.
+        """
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS
@@ -355,9 +370,11 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the height up to which an earlier run has read the chain. If nothing was read
-        yet, returns the height at which the chain began, or the current height if no leg uses the
-        chain, so that the blocks before the first leg are skipped."""
+        """Returns the height up to which an earlier run has read the chain.
+
+        If nothing was read yet, returns the height at which the chain began, or the current height
+        if no leg uses the chain, so that the blocks before the first leg are skipped.
+        """
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)

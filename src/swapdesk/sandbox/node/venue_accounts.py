@@ -1,9 +1,11 @@
 """The books of the simulated exchanges: one account for each leg, identified by the venue and the
-key that the service chose. An account waits for its deposit, counts confirmations, swaps, pays out
-and finishes. Each step is one transaction that moves money at most once, so that a node that was
-killed at any moment continues from there. A step that fell due while no node ran is booked at the
-time at which it was due. Clients pay to an address of the leg, to a common address with a memo, or
-to a static address."""
+key that the service chose.
+
+An account waits for its deposit, counts confirmations, swaps, pays out and finishes. Each step is
+one transaction that moves money at most once, so that a node that was killed at any moment
+continues from there. A step that fell due while no node ran is booked at the time at which it was
+due. Clients pay to an address of the leg, to a common address with a memo, or to a static address.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,16 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     HOLD: partial(Settlement.accept, verified=False),
 }
 """Functions that handle a confirmed deposit, by the name of the fault that causes them; without
-such a fault the deposit is swapped. A fault that is set after the deposit was accepted is carried
-out at once. If a leg has several of these faults, the first in this order applies."""
+such a fault the deposit is swapped.
+
+A fault that is set after the deposit was accepted is carried out at once. If a leg has several of
+these faults, the first in this order applies.
+"""
 
 
 class OrderFaults:
-    """The faults that are set for existing legs, and the faults that wait for legs that are not
-    opened yet (``waiting``)."""
+    """The faults of existing legs, and the faults for legs that are not opened yet
+    (``waiting``)."""
 
     def __init__(
         self,
@@ -60,8 +65,10 @@ class OrderFaults:
 
     def add(self, fault: FaultAdd) -> None:
         """Applies a fault to the existing leg of the order it names; without such a leg, to the
-        next ``times`` legs that are opened. Raises Problem if the order or the exchange has nothing
-        to which the fault could apply."""
+        next ``times`` legs that are opened.
+
+        Raises Problem if the order or the exchange has nothing to which the fault could apply.
+        """
         with self._database.transaction():
             if fault.fault == RELEASE:
                 self._release(fault)
@@ -138,8 +145,8 @@ class OrderFaults:
 
     def _release(self, fault: FaultAdd) -> None:
         """Releases the deposits of an order, or of an exchange, that are held for a check, and
-        removes the faults that would hold later ones. Raises Problem if there are none of
-        either."""
+        removes the faults that would hold later ones. Raises Problem if there is neither a held
+        deposit nor such a fault."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -179,10 +186,12 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Returns the address and the tag (None for no tag) for the deposit of a new leg. On a chain
-    with memos, most exchanges use one address for all legs and give each leg a number as memo.
-    Raises Problem if an exchange with static addresses has none left on the chain, because each of
-    them belongs to an open leg."""
+    """Returns the address and the tag (None for no tag) for the deposit of a new leg.
+
+    On a chain with memos, most exchanges use one address for all legs and give each leg a number as
+    memo. Raises Problem if an exchange with static addresses has none left on the chain, because
+    each of them belongs to an open leg.
+    """
     name = chain.short_name
     if venue.static_deposits:
         for number in range(STATIC_ADDRESSES):

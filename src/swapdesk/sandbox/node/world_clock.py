@@ -25,8 +25,11 @@ class Moment(Struct, frozen=True):
 
 
 class ClockRecord(Struct, frozen=True):
-    """The stored time of the node. ``offset`` is how many milliseconds sandbox time is ahead of the
-    machine's clock. ``anchor`` is the moment since which world time has run at ``speed``."""
+    """The stored time of the node.
+
+    ``offset`` is how many milliseconds sandbox time is ahead of the machine's clock. ``anchor`` is
+    the moment since which world time has run at ``speed``.
+    """
 
     offset: int
     speed: Decimal

@@ -102,7 +102,8 @@ class OrderActions(Page, bare=True):
                 notice = f"Order {name} needs you again."
             else:
                 tracker.put_away(tracked.service_id)
-                notice = f"Order {name} is put away and stays in the journal. D takes it back."
+                key = self.verbs.shown_key(PUT_AWAY)
+                notice = f"Order {name} is put away and stays in the journal. {key} takes it back."
         except JournalUnavailable as error:
             self.show_notice(f"The journal does not take it: {error}.", "error")
             return
@@ -178,8 +179,8 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Asks the user for a path, which begins as a file in the export directory, and exports
-    ``orders`` to it."""
+    """Asks the user for a path and exports ``orders`` to it. The field of the question already
+    contains a path in the export directory."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return

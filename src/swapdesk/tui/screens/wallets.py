@@ -70,10 +70,10 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about: an account on a chain, its smart account there, or an allowance. For a
-    row about a smart account, ``smart`` is the address of that account, or empty while the address
-    is unknown; for other rows it is None. For a row that could not be read, ``unread`` says who
-    acts next, or is empty if the user only has to read again; for other rows it is None."""
+    """What a row is about: an account on a chain, its smart account there, or an allowance.
+    ``smart`` is the address of the smart account, empty while unknown; None if the row is not about
+    one. ``unread`` is None if the row could be read. Otherwise it says who acts next, or is empty
+    if reading again is enough."""
 
     account: Account
     chain: str
@@ -96,8 +96,8 @@ code."""
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows of the table, and for the key of each selectable row what the row is about.
-    ``named`` returns the name of a venue for its code."""
+    """Returns the rows of the table, and a mapping from the key of each selectable row to what the
+    row is about. ``named`` returns the name of a venue for its code."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -188,15 +188,16 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
         yield Prose(f"limits {name} {value}", Span(f"{name}: {value}", "muted"))
 
 
-def wallet_pane(subject: Subject) -> list[LineLike]:
+def wallet_pane(subject: Subject, withdraw_key: str) -> list[LineLike]:
     """Returns the lines below the table: the whole address that the row under the cursor is about.
-    If the row could not be read, they also say where its money is and who acts next."""
+    If the row could not be read, they also say where its money is and who acts next.
+    ``withdraw_key`` is the key that empties a smart account, which a user may have changed."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
     if subject.smart is not None:
         back = name or short_address(subject.account.address)
-        facts.append(Fact("Back", f"d takes it back to {back}"))
+        facts.append(Fact("Back", f"{withdraw_key} takes it back to {back}"))
     elif allowance is None:
         facts.append(Fact(name, address=subject.address))
     else:
@@ -248,8 +249,8 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields sentences about what is unknown of the allowances on a chain: that they could not be
-    read, or that there may be more than the table lists."""
+    """Yields sentences about gaps in what is known of the allowances on a chain: the allowances
+    could not be read, or there may be more than the table lists."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -313,11 +314,11 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """The page with the accounts of this profile: what each has on each chain, who may take how
-    much of it, and how much the wallet may sign.
+    """The page with the accounts of this profile: what each account has on each chain, which
+    contracts may take how much of that, and how much the wallet may sign. Its keys lock the wallet
+    and change the limits.
 
-    Its keys lock the wallet and change the limits. Below the table is the whole address of the row
-    under the cursor.
+    Below the table is the whole address of the row under the cursor.
     """
 
     NAME = "Wallets"
@@ -428,7 +429,8 @@ class WalletsScreen(Page):
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
         subject = self.current
-        self._pane.show(wallet_pane(subject) if subject is not None else [])
+        withdraw_key = self.verbs.shown_key(WITHDRAW_ALL)
+        self._pane.show(wallet_pane(subject, withdraw_key) if subject is not None else [])
         allowance = subject.allowance if subject is not None else None
         self.step_is(f"revoke {allowance.spender}" if allowance is not None else "look")
         self.refresh_frame()
@@ -519,8 +521,8 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """Asks the user for the pass phrase of the wallet, without which the wallet refused
-        ``change`` of its limits. ``why`` is shown above the field."""
+        """Asks the user for the wallet's pass phrase, because the wallet refused to make ``change``
+        without it. ``why`` is shown above the field."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:

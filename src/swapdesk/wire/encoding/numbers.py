@@ -1,4 +1,5 @@
-"""Exact amounts: the digits of the wire become a Decimal and are written back as the same digits.
+"""Exact amounts: the digits of a JSON number become a Decimal and are written back as the same
+digits.
 
 An amount is never a float. Bounds are checked before any arithmetic, because converting
 ``1e999999`` to an integer takes half a minute.
@@ -47,7 +48,7 @@ _WIDE = Context(prec=200, traps=[InvalidOperation, Overflow, DivisionByZero])
 
 
 class NumberError(ValueError):
-    """Raised for a number outside the bounds or the grammar of the wire."""
+    """Raised for a number that is out of bounds or not written in a form that the API allows."""
 
 
 class WireNumber(str):
@@ -147,7 +148,8 @@ def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
 
 
 Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True), "number")]
-"""A number of an answer: a JSON number, or a text with the same digits. Trailing zeros are kept."""
+"""A number in an answer of a service: a JSON number, or a text with the same digits. Trailing zeros
+are kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
 """The largest integer that a double stores exactly. Services written in JavaScript send it to say
@@ -166,18 +168,18 @@ Ceiling = Annotated[Decimal, number_by(_ceiling_of, "number")] | None
 becomes None, so that no amount is compared with it (contract 6.2)."""
 
 BodyNumber = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=False), "number")]
-"""A number of a request body, which must be a JSON number and not a text."""
+"""A number in a request body: a JSON number, never a text."""
 
 WireInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=True), "integer")]
-"""An integer of an answer, below 2^53; ``18.0`` is read as 18."""
+"""An integer in an answer of a service, below 2^53; ``18.0`` is read as 18."""
 
 BodyInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=False), "integer")]
-"""An integer of a request body, below 2^53, without point or exponent."""
+"""An integer in a request body, below 2^53, without point or exponent."""
 
 
 def plain(d: Decimal) -> str:
-    """Returns all digits, never scientific notation; trailing zeros are kept (``1.50`` stays
-    ``1.50``)."""
+    """Returns the number as text with all its digits, never in scientific notation. Trailing zeros
+    are kept: ``1.50`` stays ``1.50``."""
     text = str(d)
     if len(text) <= SCALE_LIMIT and "E" not in text and d.is_finite():
         return text
@@ -312,8 +314,8 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the value that remains after a server has stored the amount as a floating-point
-    double. It has the shortest digits that stand for the nearest double."""
+    """Returns the amount as it is after a server has stored it as a floating-point double and
+    written that double with the fewest digits that identify it."""
     return Decimal(repr(float(bounded(d))))
 
 

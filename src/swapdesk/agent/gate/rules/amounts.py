@@ -52,9 +52,9 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """Yields an objection if the promise counts a token by other decimals than its contract. Wrong
-    decimals multiply what leaves by a power of ten while the amount on the screen stays the
-    same."""
+    """Yields an objection if the confirmed amounts count a token by other decimals than its
+    contract. Wrong decimals multiply what leaves by a power of ten while the amount on the screen
+    stays the same."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -70,8 +70,8 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 def _decimals(case: Case, asset: Asset) -> int | None:
     """Returns the decimals that the token's contract states now; None if they could not be read.
-    For a token that pays API calls, the program knows the decimals, so a different number in the
-    promise is never accepted."""
+    The decimals of tokens that pay API calls are fixed in the program; if ``asset`` has others, the
+    fixed ones are returned instead."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the
@@ -100,10 +100,10 @@ def _miscounted(asset: Asset, decimals: int | None) -> str | None:
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """Yields a warning if the token's contract states another symbol than the promise, or if the
-    native coin has another one. With a wrong symbol in a token list, a user who means ten of one
-    token would sell ten of a dearer one. Lists also shorten symbols, so the payload is not refused
-    but needs a typed phrase."""
+    """Yields a warning if a token's contract states a different symbol from the one that the user
+    confirmed; the native coin's symbol is compared too. With a wrong symbol in a token list, a user
+    who means ten of one token would sell ten of a dearer one. Lists also shorten symbols, so the
+    payload is not refused but needs a typed phrase."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")

@@ -197,8 +197,9 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
     """Yields an objection if an earlier signature that pays these orders may still be executed. On
-    an EVM chain a bundle with the same nonce is accepted, because this one replaces it. Solana has
-    no such nonce, so each earlier transaction must be one that can never be executed."""
+    an EVM chain an earlier bundle with the same nonce is accepted, because this one replaces it.
+    Solana has no such nonce, so there each earlier transaction must be one that can never be
+    executed."""
     own = None if case.claim.solana else nonce_of(case.claim)
     for past in case.memory:
         if past.act in _PAYING and not past.spent and past.content != case.claim.content:
@@ -272,8 +273,9 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """Yields an objection if the simulation moves anything but exactly the deposits, the network
-    fee and the rent of new accounts."""
+    """Yields an objection if, in the simulation, a deposit address gets another amount than its
+    order asks for, or the account loses more than the deposits and the confirmed network fee. Also
+    if there was no simulation, or it failed."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

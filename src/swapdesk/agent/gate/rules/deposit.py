@@ -216,8 +216,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns every payment of the promised withdrawal in its order. The wei that the EntryPoint
-    keeps for gas comes last, if any of it is withdrawn."""
+    """Returns every payment of the confirmed withdrawal in its order; empty if ``promise`` has no
+    withdrawal. The wei that the EntryPoint keeps for gas comes last, if any of it is withdrawn."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
@@ -270,8 +270,9 @@ def each_payment_is_of_its_token(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
-    """Yields an objection unless the payload takes back wei from the EntryPoint exactly if the user
-    confirmed that. The EntryPoint must also be the well-known one."""
+    """Yields an objection if the payload takes wei back from the EntryPoint without the user's
+    confirmation, or leaves it there although the user confirmed taking it. It also objects to any
+    EntryPoint except the well-known one."""
     keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0

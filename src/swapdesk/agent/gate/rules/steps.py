@@ -148,8 +148,8 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
 @refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
     """Yields an objection if all signatures together can take more than was confirmed, even if each
-    one alone stays within that. A signature that replaces an earlier one, such as a rebuilt bundle,
-    may take no more than the earlier one."""
+    alone cannot. A signature that replaces an earlier one, such as a rebuilt bundle, may take no
+    more than the earlier one."""
     own = taking_of(case.claim, case.promise)
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))

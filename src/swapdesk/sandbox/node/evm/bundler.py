@@ -1,11 +1,15 @@
 """The bundler of an embedded EVM chain (ERC-4337): accepts signed UserOperations and puts them into
-blocks through the EntryPoint. The bundler answers its JSON-RPC (ERC-7769) at the same address as
-the chain. It simulates an operation on the chain before accepting it, and writes the operation to
-disk before answering. The outcome of an operation is always read from the EntryPoint's event on the
-chain, because the transaction around it succeeds whether or not the operation's calls did. An
-operation is never executed twice, because its nonce can be used only once. Limits: at most
-``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated accounts (EIP-7702),
-and none of the rules about opcodes and storage (ERC-7562), which need traces."""
+blocks through the EntryPoint.
+
+The bundler answers its JSON-RPC (ERC-7769) at the same address as the chain. It simulates an
+operation on the chain before accepting it, and writes the operation to disk before answering. The
+outcome of an operation is always read from the EntryPoint's event on the chain, because the
+transaction around it succeeds whether or not the operation's calls did. An operation is never
+executed twice, because its nonce can be used only once.
+
+Limits: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
+accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need traces.
+"""
 
 from __future__ import annotations
 
@@ -80,9 +84,10 @@ def refused(failed: FailedOp) -> Problem:
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
-"""Gas of a bundle on top of its operations' limits and of the gas for its bytes."""
+"""Gas that a bundle needs in addition to the limits of its operations and to the gas for its
+bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Most gas of one bundle, so that a block has room for other transactions."""
+"""Largest gas limit of one bundle. It leaves room in a block for other transactions."""
 _NOBODY = "the sender does not stand"
 """Message of the error if the EntryPoint fails without data. That happens if the sending account
 has no code."""
@@ -139,10 +144,13 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Simulates a bundle on the newest block. Returns an error for each operation that would fail,
-    by its position in the bundle; an operation whose calls alone would fail is included. If the
-    EntryPoint refuses an operation, that operation and all later ones are returned. Raises Problem
-    if the bundle fails and the EntryPoint does not name an operation."""
+    """Simulates a bundle on the newest block.
+
+    Returns the errors of the operations that would fail, by their position in the bundle. An
+    operation that the EntryPoint accepts fails if its calls do. If the EntryPoint refuses an
+    operation, that operation and all later ones are returned. Raises Problem if the bundle fails
+    and the EntryPoint does not name an operation.
+    """
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -191,7 +199,9 @@ _Entry = list[tuple[bytes, dict[str, Any] | None]]
 
 async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
     """Returns the receipt of an operation (ERC-7769); None while the operation is in no block.
-    Raises Problem."""
+
+    Raises Problem.
+    """
     words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
     logs = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
     if not logs:
@@ -201,9 +211,9 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Returns the receipt of one operation, made from the receipt of the transaction that carried
-    its bundle, with the operation's own logs and the error of its calls. Returns None if the bundle
-    did not contain the operation."""
+    """Returns the receipt of one operation, with the operation's own logs and the error of its
+    calls. ``receipt`` is that of the transaction that carried the bundle. Returns None if the
+    bundle did not contain the operation."""
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -275,7 +285,10 @@ class TakenOperations:
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
         """Stores an accepted operation, and removes the operation with the hash ``replaced``, if
-        given. Raises OSError, and then nothing has changed."""
+        given.
+
+        Raises OSError, and then nothing has changed.
+        """
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -292,10 +305,12 @@ class TakenOperations:
 
 
 class ChainBundler:
-    """The bundler of one chain; ``account`` pays for its transactions. ``included`` is called with
-    the hash of each operation that came into a block, once for each, but possibly again after a
-    restart. The current bundle is only in memory; if a crash loses it, its operations are bundled
-    again, and the EntryPoint executes none of them twice."""
+    """The bundler of one chain; ``account`` pays for its transactions.
+
+    Each time an operation gets into a block, ``included`` is called with its hash; after a restart
+    the call may be repeated. The current bundle is only in memory; if a crash loses it, its
+    operations are bundled again, and the EntryPoint executes none of them twice.
+    """
 
     def __init__(
         self,

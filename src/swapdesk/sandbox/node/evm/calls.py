@@ -1,8 +1,11 @@
 """Executes calls that are not sent as transactions, on the state after a block, optionally changed
-by overrides. A call returns its output and the gas it needs. ``eth_simulateV1`` executes whole
-blocks of calls and returns their logs and transfers; nonces and fees cannot be validated and
-precompiles cannot be moved. With ``traceTransfers`` every transfer of the chain's own coin is shown
-as a log, so that all balance changes can be read. Overrides have the form of geth's objects."""
+by overrides.
+
+A call returns its output and the gas it needs. ``eth_simulateV1`` executes whole blocks of calls
+and returns their logs and transfers; nonces and fees cannot be validated and precompiles cannot be
+moved. With ``traceTransfers`` every transfer of the chain's own coin is shown as a log, so that all
+balance changes can be read. Overrides have the form of geth's objects.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,9 @@ _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 
 
 def override_state(state: Any, value: Any) -> None:
-    """Applies overrides ``{address: {balance, nonce, code, state, stateDiff}}`` to a state. Raises
-    Problem."""
+    """Changes a state as a caller asks: ``{address: {balance, nonce, code, state, stateDiff}}``, in
+    the form of geth's state overrides; None changes nothing. Raises Problem for a value of another
+    form."""
     if value is None:
         return
     if not isinstance(value, dict):
@@ -115,8 +119,10 @@ class CallExecutor:
         self._clock = clock
 
     def call(self, block: Block, request: CallRequest, overrides: Any = None) -> ExecutionOutcome:
-        """Returns the outcome of a call on the state after ``block``. Raises Problem if the call
-        cannot be executed at all."""
+        """Returns the outcome of a call on the state after ``block``.
+
+        Raises Problem if the call cannot be executed at all.
+        """
         limit = min(request.gas or block.gas_limit, block.gas_limit)
         return self._attempt(block, request, overrides, limit)
 
@@ -171,8 +177,8 @@ class CallExecutor:
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Executes a call in ``state``, in which its changes remain. ``gas`` is the gas limit.
-        Raises Problem if the call cannot be executed."""
+        """Executes a call in ``state``, which keeps the changes that the call makes. ``gas`` is the
+        gas limit. Raises Problem if the call cannot be executed."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(

@@ -1,9 +1,13 @@
-"""One chain: its blocks and accounts in memory, and the log of both on disk. ``mine`` and ``rest``
-run in the writer's thread. They execute transactions and append the result durably to the log, and
-change nothing else. ``add`` then makes the new blocks part of the chain, on the event loop. Readers
-on the event loop see a block completely or not at all, and never a block that a kill could undo.
+"""One chain: its blocks and accounts in memory, and the log of both on disk.
+
+``mine`` and ``rest`` run in the writer's thread. They execute transactions and append the result
+durably to the log, and change nothing else. ``add`` then makes the new blocks part of the chain, on
+the event loop. Readers on the event loop see a block completely or not at all, and never a block
+that a kill could undo.
+
 Blocks are made in slots (intervals of world time); their timestamps are in sandbox time. A
-directory can only be opened with the genesis that its chains began with."""
+directory can only be opened with the genesis that its chains began with.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +62,10 @@ from swapdesk.sandbox.tables import ChainTerms
 
 class Beginning(Struct, frozen=True):
     """The record of how a chain began, stored as its first snapshot; the log continues from it.
+
     ``genesis`` is the digest of the content of block 0. ``timestamp`` and ``slot`` are the time of
-    block 0 (see ``Beat``)."""
+    block 0 (see ``Beat``).
+    """
 
     chain_id: int
     genesis: str
@@ -151,9 +157,12 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes as many transactions of ``batch`` as possible, in that order. Returns a list
-        with the new block (empty if no transaction was executed), and the reasons why transactions
-        failed, by hash. A transaction in neither result did not fit into the block."""
+        """Executes as many transactions of ``batch`` as possible, in that order.
+
+        Returns a list with the new block (empty if no transaction was executed), and the reasons
+        why transactions failed, by hash. A transaction in neither result did not fit into the
+        block.
+        """
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
         done: list[MinedTransaction] = []
@@ -354,7 +363,10 @@ def fee_history(
 ) -> dict[str, Any]:
     """Returns the answer of ``eth_feeHistory`` for ``count`` blocks up to ``newest``: their base
     fees and that of the next block, how full the blocks are, and the tips at each of
-    ``percentiles``. Raises Problem."""
+    ``percentiles``.
+
+    Raises Problem.
+    """
     if any(not 0 <= percentile <= 100 for percentile in percentiles):
         raise Problem("invalid reward percentile")
     if any(high <= low for low, high in pairwise(percentiles)):

@@ -1,8 +1,10 @@
-"""Runs the embedded EVM chains inside a process. Chains that are stored on disk are opened at the
-start. New chains begin when they are first needed, or when the node's own process starts. Until
-then nobody can have been paid on them, so nothing has to be read from them. Importing py-evm and
-beginning five chains takes most of a second, which is saved in a process that never needs the
-chains."""
+"""Runs the embedded EVM chains inside a process.
+
+Chains that are stored on disk are opened at the start. New chains begin when they are first needed,
+or when the node's own process starts. Until then nobody can have been paid on them, so nothing has
+to be read from them. Importing py-evm and beginning five chains takes most of a second, which is
+saved in a process that never needs the chains.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ OPERATOR_WEI = 10**6 * 10**18
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
     """Returns block 0 of a chain in the sandbox with this ``sandbox.key``.
 
-    Any change of this content makes a new chain, which refuses data directories with the old one.
+    A chain that was stored with a different block 0 can no longer be opened.
     """
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {

@@ -26,8 +26,11 @@ class Allocation(Struct, frozen=True):
 
 
 class Genesis(Struct, frozen=True):
-    """The content of block 0: accounts by 20-byte address. ``mark`` (up to 32 bytes) goes into the
-    block's extra data, so that two sandboxes never have the same genesis hash."""
+    """The content of block 0: accounts by 20-byte address.
+
+    ``mark`` (up to 32 bytes) goes into the block's extra data, so that two sandboxes never have the
+    same genesis hash.
+    """
 
     accounts: Mapping[bytes, Allocation] = field(default_factory=dict)
     mark: bytes = b""

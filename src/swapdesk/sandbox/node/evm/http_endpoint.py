@@ -1,7 +1,10 @@
 """The HTTP endpoint of the embedded chains, ``POST /evm/{shortName}`` and ``POST /solana``:
-JSON-RPC, for programs on this machine. No token is required, because a wallet cannot send the
-sandbox's token. Pages of other sites are refused by ``Host`` and ``Origin``. This module does not
-import py-evm, so that a process loads py-evm only when it needs an EVM chain."""
+JSON-RPC, for programs on this machine.
+
+No token is required, because a wallet cannot send the sandbox's token. Pages of other sites are
+refused by ``Host`` and ``Origin``. This module does not import py-evm, so that a process loads
+py-evm only when it needs an EVM chain.
+"""
 
 from __future__ import annotations
 
@@ -131,9 +134,11 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses a JSON document, keeping ids as they were sent. Raises ValueError. py-evm raises
-    Python's recursion limit so far that a deeply nested document would crash the process. The depth
-    is therefore checked before parsing if the document has more than SHALLOW brackets."""
+    """Parses a JSON document, keeping ids as they were sent. Raises ValueError. py-evm sets
+    Python's recursion limit so high that a deeply nested document would crash the process.
+
+    Before parsing, the depth is therefore checked if the document has more than SHALLOW brackets.
+    """
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)
     return json.loads(body, parse_constant=_no_number)

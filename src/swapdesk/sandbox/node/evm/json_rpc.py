@@ -103,8 +103,8 @@ class CallRequest(Struct, frozen=True):
     """A call that nobody signed, such as that of ``eth_call``.
 
     An empty ``to`` creates a contract. Fees are wei per gas, 0 for a call that pays nothing. The
-    members have the names that py-evm's executor expects of transactions of type 2 (EIP-1559),
-    which need ``gas`` and ``nonce``.
+    members have the names that py-evm expects of a transaction of type 2 (EIP-1559). ``gas`` and
+    ``nonce`` may be None, but have to be set before the call is executed.
     """
 
     type_id: ClassVar[int] = 2

@@ -1,8 +1,11 @@
-"""The pool of transactions that wait for a block of one chain. A ``Candidate`` is a transaction
-whose form, signature and chain id were checked. A transaction that follows a gap of nonces is kept
-until the gap is filled. A second transaction with the same nonce replaces the first if it pays a
-tenth more. The numbers of transactions per sender and in the pool are limited. The pool is not
-durable: after the node was killed, senders must send the same bytes again."""
+"""The pool of transactions that wait for a block of one chain.
+
+A ``Candidate`` is a transaction whose form, signature and chain id were checked. A transaction that
+follows a gap of nonces is kept until the gap is filled. A second transaction with the same nonce
+replaces the first if it pays a tenth more. The numbers of transactions per sender and in the pool
+are limited. The pool is not durable: after the node was killed, senders must send the same bytes
+again.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,12 @@ _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
 class Candidate(Struct, frozen=True):
-    """A transaction whose form and signature were checked. ``max_fee`` and ``max_tip`` are wei per
-    gas (both are the gas price before EIP-1559). ``cost`` is the most wei that it can take from its
-    sender. ``awaited`` is True if somebody waits for its confirmations."""
+    """A transaction whose form and signature were checked.
+
+    ``max_fee`` and ``max_tip`` are wei per gas (both are the gas price before EIP-1559). ``cost``
+    is the most wei that it can take from its sender. ``awaited`` is True if somebody waits for its
+    confirmations.
+    """
 
     transaction: Any
     raw: bytes
@@ -188,7 +194,7 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes those transactions of these senders whose nonce a block has already used.
+        """Removes those waiting transactions of ``senders`` whose nonce was used in a block.
         ``nonce_of`` returns an account's next nonce after the newest block."""
         for sender in senders:
             nonce = nonce_of(sender)
@@ -229,8 +235,8 @@ class Mempool:
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
-        """Returns True if a waiting transaction could be executed if the base fee fell to the
-        chain's lowest base fee."""
+        """Returns True if a waiting transaction offers enough to be executed at the chain's lowest
+        base fee."""
         firsts = (held.get(nonce_of(sender)) for sender, held in self._by_sender.items())
         return any(first is not None and first.tip_at(lowest_base_fee) >= 0 for first in firsts)
 

@@ -1,6 +1,8 @@
-"""The JSON-RPC methods of one chain, in the form that unmodified Ethereum clients expect. Any other
-method is answered with -32601; there are no proofs, traces, filters or subscriptions.
-``forged_receipt`` makes the receipt that a lying node returns."""
+"""The JSON-RPC methods of one chain, in the form that unmodified Ethereum clients expect.
+
+Any other method is answered with -32601; there are no proofs, traces, filters or subscriptions.
+``forged_receipt`` makes the receipt that a lying node returns.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,11 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """Returns the block number that ``value``, a tag or a hex number, means. ``finalized`` means
-    the newest block with as many confirmations as exchanges wait for, ``safe`` one with half as
-    many. Raises Problem."""
+    """Returns the block number that ``value``, a tag or a hex number, means.
+
+    ``finalized`` means the newest block with as many confirmations as exchanges wait for, ``safe``
+    one with half as many. Raises Problem.
+    """
     head = chain.head.number
     deep = chain.terms.confirmations - 1
     tags = {

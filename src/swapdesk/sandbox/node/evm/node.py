@@ -1,11 +1,16 @@
-"""The embedded EVM node: every EVM chain of the sandbox in one process. A ``LiveChain`` is a chain
-as clients see it: its pool, its newest block, and the schedule by which blocks are made. It is used
-on the event loop. Blocks are executed in the writer's thread and become part of the chain once they
-are durable, so that a killed node never takes back what a client has seen. Slow reads run in the
-reader's thread. Python runs one thread at a time, but while a block waits for the disk another
-chain continues: five chains at once took 350 transactions a second with one writer and 392 with
-five; on a busy disk 188 and 322. A ``ChainAccount`` is an account of the sandbox on one chain and
-signs with its own key."""
+"""The embedded EVM node: every EVM chain of the sandbox in one process.
+
+A ``LiveChain`` is a chain as clients see it: its pool, its newest block, and the schedule by which
+blocks are made. It is used on the event loop. Blocks are executed in the writer's thread and become
+part of the chain once they are durable, so that a killed node never takes back what a client has
+seen. Slow reads run in the reader's thread.
+
+Python runs one thread at a time, but while a block waits for the disk another chain continues: five
+chains at once took 350 transactions a second with one writer and 392 with five; on a busy disk 188
+and 322.
+
+A ``ChainAccount`` is an account of the sandbox on one chain and signs with its own key.
+"""
 
 from __future__ import annotations
 
@@ -104,10 +109,12 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to the pool; returns its hash. Raises Problem. Pass
-        ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits for:
-        no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to exempt
-        an awaited transaction from faults."""
+        """Adds a signed transaction to the pool; returns its hash. Raises Problem.
+
+        Pass ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits
+        for: no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to
+        exempt an awaited transaction from faults.
+        """
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
@@ -179,8 +186,11 @@ class LiveChain:
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Makes one block with waiting transactions, or the empty blocks that are due. Returns the
-        seconds until the next step; None if nothing has to be done until a transaction is sent."""
+        """Makes one block with waiting transactions, or the empty blocks that are due.
+
+        Returns the seconds until the next step; None if nothing has to be done until a transaction
+        is sent.
+        """
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
         if not batch and not cools and not self.head.awaited:
@@ -225,9 +235,12 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Returns a signed transaction. ``fields`` are gas, value, data, max_fee_per_gas and
-    max_priority_fee_per_gas. A caller that must not pay twice stores the bytes before ``submit``,
-    and submits the same bytes again after a crash."""
+    """Returns a signed transaction.
+
+    ``fields`` are gas, value, data, max_fee_per_gas and max_priority_fee_per_gas. A caller that
+    must not pay twice stores the bytes before ``submit``, and submits the same bytes again after a
+    crash.
+    """
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
     )
@@ -235,8 +248,8 @@ def signed_transaction(
 
 
 class ChainAccount:
-    """Signs and sends for one key on one chain, one transaction at a time, so that nonces follow
-    one another."""
+    """Signs and sends the transactions of one key on one chain, one at a time, so that nonces
+    follow one another."""
 
     def __init__(self, chain: LiveChain, key: SandboxKey) -> None:
         self._chain = chain
@@ -256,7 +269,10 @@ class ChainAccount:
         gas: int | None = None,
     ) -> bytes:
         """Signs a transaction with the account's next nonce; if ``gas`` is None, the gas limit is
-        estimated. Raises Problem, for example if the transaction would revert."""
+        estimated.
+
+        Raises Problem, for example if the transaction would revert.
+        """
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -276,7 +292,8 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Returns the next nonce, counting the transactions that wait in the pool."""
+        """Returns the account's first nonce that is used neither in a block nor by a transaction
+        that waits in the pool."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
@@ -289,9 +306,11 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs a transaction and submits it; returns its hash at once. Raises Problem, and then
-        nothing was sent. Set ``awaited`` to False if nobody waits for its confirmations (see
-        LiveChain.submit)."""
+        """Signs a transaction and submits it; returns its hash at once.
+
+        Raises Problem, and then nothing was sent. Set ``awaited`` to False if nobody waits for its
+        confirmations (see LiveChain.submit).
+        """
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
             return self._chain.submit(raw, awaited=awaited)
@@ -299,7 +318,10 @@ class ChainAccount:
 
 class EvmNode:
     """The EVM chains in a directory, by short name. A chain that is stored is opened, any other is
-    begun. Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError."""
+    begun.
+
+    Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError.
+    """
 
     def __init__(
         self,

@@ -74,8 +74,11 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 
 
 class StateHistory:
-    """The values of all keys after every block. New values are added by one thread, when a block is
-    published; any thread may read the values after published blocks."""
+    """The values of all keys after every block.
+
+    New values are added by one thread, when a block is published; any thread may read the values
+    after published blocks.
+    """
 
     def __init__(self) -> None:
         self._values: dict[bytes, list[tuple[int, bytes]]] = {}
@@ -95,7 +98,7 @@ class StateHistory:
         return values[place - 1][1] if place else b""
 
     def slots_of(self, address: bytes) -> list[bytes]:
-        """Returns the keys of all storage slots of an account that ever held a value."""
+        """Returns the keys of those storage slots of an account that have ever held a value."""
         keys = list(self._values)  # at once: another thread may add to it
         return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
@@ -123,8 +126,10 @@ class AccountsAt:
 
 class ChangingAccounts(AccountsAt):
     """Accounts that transactions change, with the methods that py-evm expects of its ``AccountDB``.
+
     ``state_root`` exists only because py-evm records it with a snapshot; nothing here depends on
-    it."""
+    it.
+    """
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)
@@ -232,8 +237,8 @@ class ChangingAccounts(AccountsAt):
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the values that the block changed. A key that has the same value again as before
-        the block is left out."""
+        """Returns the values that the block changed. A key that was changed back to its value
+        before the block is left out."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
@@ -272,8 +277,10 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Executes transactions from the pool, which has checked their form and signature. Balance and
-    nonce are checked here, against the current state."""
+    """Executes transactions from the pool, which has checked their form and signature.
+
+    Balance and nonce are checked here, against the current state.
+    """
 
     def validate_transaction(self, transaction: Any) -> None:
         self.vm_state.validate_transaction(transaction)

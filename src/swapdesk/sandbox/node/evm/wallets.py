@@ -1,9 +1,11 @@
-"""The wallets of the exchanges and of the payer of deposits on one embedded EVM chain. Their
-addresses are known at once; py-evm is loaded only once the chain is open. Nothing is stored here,
-because the books (``node.ledger``) store the number and the bytes of every payment. A block does
-not show the coins that a contract paid. For the sandbox's own smart accounts, these payments are
-read from the calldata of the operation. The EntryPoint's event says whether the operation's calls
-were made; either all of them were made or none."""
+"""The wallets of the exchanges and of the payer of deposits on one embedded EVM chain.
+
+Their addresses are known at once; py-evm is loaded only once the chain is open. Nothing is stored
+here, because the books (``node.ledger``) store the number and the bytes of every payment. A block
+does not show the coins that a contract paid. For the sandbox's own smart accounts, these payments
+are read from the calldata of the operation. The EntryPoint's event says whether the operation's
+calls were made; either all of them were made or none.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,7 @@ _TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
-    """The ChainWallets of one of the EVM chains in an embedding."""
+    """The implementation of ChainWallets on one embedded EVM chain."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
@@ -155,9 +157,11 @@ class EvmWallets:
         return self._live().head.number
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields the coin payments and token transfers in the blocks ``first`` to ``last``. Coin
-        payments by the sandbox's smart accounts are included. Those by other contracts are not,
-        because they leave no trace in a block."""
+        """Yields the coin payments and token transfers in the blocks ``first`` to ``last``.
+
+        Coin payments by the sandbox's smart accounts are included. Those by other contracts are
+        not, because they leave no trace in a block.
+        """
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
             for transaction in block.transactions:

@@ -1,9 +1,11 @@
-"""The embedded Solana chain. LiteSVM executes each transaction once, at sandbox time, and the
-result is on disk before any client gets an answer. The chain begins with a snapshot: coins of the
-faucet, the maker and the exchanges, and the catalogue's mints. The log has every transaction with
-the accounts that it changed; a start restores the accounts and executes nothing again. No later
-snapshot is written, because clients may ask for any transaction by its signature, so a snapshot
-would have to contain the whole log."""
+"""The embedded Solana chain.
+
+LiteSVM executes each transaction once, at sandbox time, and the result is on disk before any client
+gets an answer. The chain begins with a snapshot: coins of the faucet, the maker and the exchanges,
+and the catalogue's mints. The log has every transaction with the accounts that it changed; a start
+restores the accounts and executes nothing again. No later snapshot is written, because clients may
+ask for any transaction by its signature, so a snapshot would have to contain the whole log.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +64,12 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """An executed transaction, with the accounts that it changed by address: serialized, None for a
-    deleted account. ``raw`` is the transaction, ``error`` the error in Solana's JSON (None for
-    success), and ``meta`` the ``meta`` of ``getTransaction`` as JSON."""
+    """An executed transaction and its effect.
+
+    ``raw`` is the transaction, ``error`` the error in Solana's JSON (None for success), and
+    ``meta`` the ``meta`` of ``getTransaction`` as JSON. The accounts that the transaction changed
+    are stored by address, in serialized form; a deleted account is None.
+    """
 
     height: int
     seconds: int
@@ -94,8 +99,11 @@ valid, or it was executed before."""
 
 class SolanaChain:
     """The chain in ``directory``, which is begun if it does not exist there. ``now_ms`` returns
-    sandbox time in milliseconds. Raises OSError, LogDamaged, and ChainFileMismatch if the stored
-    chain began with other tokens or keys."""
+    sandbox time in milliseconds.
+
+    Raises OSError, LogDamaged, and ChainFileMismatch if the stored chain began with other tokens or
+    keys.
+    """
 
     def __init__(self, directory: Path, key: bytes, now_ms: Callable[[], int]) -> None:
         self.genesis = genesis_hash(key)
@@ -134,9 +142,12 @@ class SolanaChain:
     def signed(
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
-        """Builds a transaction with the newest blockhash and signs it; returns it with the last
-        height at which it is valid. The first signer pays the fee. ``memo`` makes the transaction
-        unique, because two equal transactions would count as one."""
+        """Builds and signs a transaction with the newest blockhash; returns it with the last height
+        at which it is valid.
+
+        The first signer pays the fee. ``memo`` makes the transaction unique, because two equal
+        transactions would count as one.
+        """
         blockhash, last = self.blocks.latest(self.blocks.now().height)
         message = MessageV0.try_compile(
             signers[0].pubkey(),
@@ -150,9 +161,12 @@ class SolanaChain:
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
         """Returns an outcome with the reason why a transaction must not be executed now; None if it
-        may be executed. With ``any_blockhash`` its blockhash is not checked. A transaction that was
-        executed before is recognized by its message, because its signer can sign the same message
-        again with another signature."""
+        may be executed.
+
+        With ``any_blockhash`` its blockhash is not checked. A transaction that was executed before
+        is recognized by its message, because its signer can sign the same message again with
+        another signature.
+        """
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)
@@ -161,9 +175,11 @@ class SolanaChain:
         return None
 
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
-        """Executes a transaction at most once; the result is durable when this returns. A
-        transaction that is not signed or cannot pay its fee has no effect. Raises OSError if the
-        result could not be stored, and then the transaction has no effect."""
+        """Executes a transaction at most once; the result is durable when this returns.
+
+        A transaction that is not signed or cannot pay its fee has no effect. Raises OSError if the
+        result could not be stored, and then the transaction has no effect.
+        """
         refused = self.refusal(transaction)
         if refused is not None:
             return refused
@@ -211,9 +227,11 @@ class SolanaChain:
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
-        """Returns the transactions that name an address, the newest first. ``before`` and ``until``
-        are signatures: only transactions older than the first and newer than the second are
-        returned. None or an unknown signature sets no limit."""
+        """Returns the transactions that name an address, the newest first.
+
+        ``before`` and ``until`` are signatures: only transactions older than the first and newer
+        than the second are returned. None or an unknown signature sets no limit.
+        """
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
         places = self._naming.get(address, ())

@@ -38,8 +38,11 @@ NATIVE_MINT = "So11111111111111111111111111111111111111112"
 
 
 class FirstMint(Struct, frozen=True):
-    """A mint that exists on the chain from the beginning. ``held`` are the units that the maker
-    holds; ``reserves`` are the units of the exchanges' wallets, as (name of the wallet, units)."""
+    """A mint that exists on the chain from the beginning.
+
+    ``held`` are the units that the maker holds; ``reserves`` are the units of the exchanges'
+    wallets, as (name of the wallet, units).
+    """
 
     address: str
     decimals: int

@@ -1,6 +1,9 @@
 """Executes and simulates transactions in LiteSVM, over accounts in memory, with results as Solana's
-JSON. LiteSVM is not used to detect repeated transactions. ``Blocks`` derives the height and the
-valid blockhashes from the time."""
+JSON.
+
+LiteSVM is not used to detect repeated transactions. ``Blocks`` derives the height and the valid
+blockhashes from the time.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +87,12 @@ class Blocks:
 
 
 class TransactionOutcome(Struct, frozen=True):
-    """The effect of a transaction, executed or simulated. ``error`` is the error in Solana's JSON,
-    None for success. ``before`` and ``after`` are the accounts that the message names, in its
-    order. ``details`` is None if the transaction was not executed at all."""
+    """The effect of a transaction, executed or simulated.
+
+    ``error`` is the error in Solana's JSON, None for success. ``before`` and ``after`` are the
+    accounts that the message names, in its order. ``details`` is None if the transaction was not
+    executed at all.
+    """
 
     error: Any
     details: TransactionMetadata | None = None
@@ -232,8 +238,8 @@ def token_amount(units: int, decimals: int) -> dict[str, Any]:
 
 
 def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
-    """Returns an account in the form of Solana's JSON-RPC. ``decimals`` are those of the mint of a
-    token account, which ``jsonParsed`` shows; None for other accounts."""
+    """Returns an account in the form of Solana's JSON-RPC. For a token account, ``decimals`` are
+    the decimals of its mint, which the encoding ``jsonParsed`` shows; None for other accounts."""
     data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
     if encoding == "base58":
         data = [base58.encode(bytes(account.data)), "base58"]

@@ -1,7 +1,10 @@
 """The JSON-RPC methods of the Solana chain, for the chain's state, its accounts, and the results of
-transactions, executed or simulated. A method gets its parameters, a list of values whose last one
-may be an object of options, and the newest block at the commitment that the request names. A
-request that cannot be answered is refused with Solana's codes and messages."""
+transactions, executed or simulated.
+
+A method gets its parameters, a list of values whose last one may be an object of options, and the
+newest block at the commitment that the request names. A request that cannot be answered is refused
+with Solana's codes and messages.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,8 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""For each commitment, how many blocks older than the newest block the state is that it reads."""
+"""For each commitment, the number of blocks between the newest block and the block that counts as
+the newest at this commitment."""
 
 _LONGEST_TEXT = 1683
 """Largest number of characters of a transaction in base58, which is the length of the largest
@@ -105,8 +109,10 @@ length."""
 
 
 class Params:
-    """The parameters of a call: values by position, then an object of options. Every method raises
-    Problem for a value of the wrong type or form."""
+    """The parameters of a call: values by position, then an object of options.
+
+    Every method raises Problem for a value of the wrong type or form.
+    """
 
     def __init__(self, given: Any, values: int) -> None:
         given = [] if given is None else given
@@ -243,9 +249,12 @@ MOST_WRITTEN = 128
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
     """Returns the answer of ``getRecentPrioritizationFees``: a fee for each of the last WINDOW
-    blocks. The fee of a block is the highest of several prices: the lowest price that any
-    transaction in the block paid, and, for each account that ``asked`` names, the lowest price that
-    a transaction writing to this account paid."""
+    blocks.
+
+    The fee of a block is the highest of several prices. The first is the lowest price that any
+    transaction in the block paid. For each account that ``asked`` names, there is also the lowest
+    price paid by a transaction that writes to the account.
+    """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
@@ -381,8 +390,8 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
     """Returns the transaction of a ``sendTransaction`` request. Unless the request skips the
-    preflight, its signatures are checked and it is simulated first. Raises Problem if that
-    fails."""
+    preflight, the transaction's signatures are checked and it is simulated first. Raises Problem if
+    a check or the simulation fails."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)

@@ -1,9 +1,11 @@
-"""The Solana chain in a process: begun on first use, then open to the end of the process. It is
-used only on the event loop, since a transaction takes about a millisecond. The faucet gives SOL
-from its own account and mints tokens of the catalogue. ``SolanaWallets`` are the wallets of the
+"""The Solana chain in a process: begun on first use, then open to the end of the process.
+
+It is used only on the event loop, since a transaction takes about a millisecond. The faucet gives
+SOL from its own account and mints tokens of the catalogue. ``SolanaWallets`` are the wallets of the
 exchanges and of the payer of deposits; their addresses are known before the chain has begun.
 Payments are stored in the books (``node.ledger``); only the chain's latest refusals are kept here,
-in memory."""
+in memory.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +55,11 @@ SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
 
 
 class SolanaNode:
-    """The Solana chain of one data directory. ``now_ms`` returns sandbox time in milliseconds. A
-    chain that is stored is opened at once. Raises OSError, LogDamaged, and ChainFileMismatch if the
-    directory holds another chain."""
+    """The Solana chain of one data directory.
+
+    ``now_ms`` returns sandbox time in milliseconds. A chain that is stored is opened at once.
+    Raises OSError, LogDamaged, and ChainFileMismatch if the directory holds another chain.
+    """
 
     def __init__(
         self, data: Path, key: bytes, *, now_ms: Callable[[], int], faults: ActiveFaults
@@ -97,8 +101,11 @@ class SolanaNode:
 
     async def fund(self, address: str, units: int, mint: str | None = None) -> dict[str, object]:
         """Pays lamports from the faucet, or tokens of a catalogue mint if ``mint`` is given;
-        returns ``{"signature"}``. Repeating a call makes another payment, so a caller that must not
-        pay twice has to remember the first. Raises Problem, and then nothing was paid."""
+        returns ``{"signature"}``.
+
+        Repeating a call makes another payment, so a caller that must not pay twice has to remember
+        the first. Raises Problem, and then nothing was paid.
+        """
         if not 0 < units < 1 << 64:
             raise Problem("the amount must be above 0 and below 2^64")
         payee, of = read(Pubkey, address), None if mint is None else read(Pubkey, mint)
@@ -141,8 +148,10 @@ class SolanaNode:
 
 
 class SolanaWallets:
-    """The implementation of ChainWallets on Solana. All blocks are final, because there is one
-    producer and nothing is rolled back."""
+    """The implementation of ChainWallets on Solana.
+
+    All blocks are final, because there is one producer and nothing is rolled back.
+    """
 
     def __init__(self, key: bytes) -> None:
         self.name = CHAIN
@@ -201,8 +210,8 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields a payment for every account whose balance of coins or of a token a transaction
-        increased. Failed transactions are left out."""
+        """Yields a payment for each account that received coins or tokens in a transaction. Failed
+        transactions are left out."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)
@@ -224,9 +233,12 @@ class SolanaWallets:
 def _payment(
     chain: SolanaChain, payer: Pubkey, token: WorldToken, receiver: str, units: int
 ) -> list[Instruction]:
-    """Returns the instructions of a payment. If the receiver has no account for the token, one is
-    opened at the payer's cost. A receiver that is itself a token account is paid directly; if that
-    account is of another mint, the chain refuses the payment."""
+    """Returns the instructions of a payment.
+
+    If the receiver has no account for the token, one is opened at the payer's cost. A receiver that
+    is itself a token account is paid directly; if that account is of another mint, the chain
+    refuses the payment.
+    """
     payee = Pubkey.from_string(receiver)
     if token.address is None:
         return [Transfer(payer, payee, units).build()]
