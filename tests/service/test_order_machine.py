@@ -223,13 +223,13 @@ class OrderMachine(RuleBasedStateMachine):
             assert (found is not None) == (service_id in visible)
 
 
-SIZE = settings(max_examples=examples(40), stateful_step_count=25, deadline=None, print_blob=True)
-
-
 class OrderMachineOverPostgres(OrderMachine):
     engine = "postgres"
 
 
-@pytest.mark.parametrize("machine", [OrderMachine, OrderMachineOverPostgres])
-def test_orders_come_to_one_end_whatever_happens(machine: type[OrderMachine]) -> None:
-    run_state_machine_as_test(machine, settings=SIZE)
+@pytest.mark.parametrize(("machine", "part"), [(OrderMachine, 4), (OrderMachineOverPostgres, 8)])
+def test_orders_come_to_one_end_whatever_happens(machine: type[OrderMachine], part: int) -> None:
+    size = settings(
+        max_examples=examples(96, part), stateful_step_count=25, deadline=None, print_blob=True
+    )
+    run_state_machine_as_test(machine, settings=size)

@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 import manual_time
+from rows import each_row
 from service.blade import Cut
 from service.http_calls import calling, raw_call
 from service.new_store import announced, found, open_new
@@ -595,7 +596,7 @@ async def test_a_spoiled_payment_is_told_why(
     assert facilitator.settled == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "header",
     ["", "%%%", "e30=", encoded([]), encoded("x"), base64.b64encode(b"[" * 3_000).decode(),
      base64.b64encode(b'{"x402Version":2,"x402Version":2}').decode(), "A" * 8_196],
