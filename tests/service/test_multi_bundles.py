@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patience import PATIENCE
+from rows import each_row
 from service.groups import opened, row, set_up
 from service.http_calls import declined, small_service
 from service.orders_fixtures import venues_at
@@ -580,7 +581,7 @@ def test_a_token_is_one_token_however_it_is_written():
     assert nonce_key("group", token, 0) != nonce_key("grouq", token, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "asked",
     [
         [],

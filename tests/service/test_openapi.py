@@ -9,6 +9,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV30SpecValidator, validate
 from pydantic import BaseModel
 
+from rows import each_row
 from swapdesk import __version__
 from swapdesk.service.openapi import _link as linked
 from swapdesk.service.openapi import converted, document
@@ -57,7 +58,7 @@ async def test_it_is_served(served: dict[str, Any]) -> None:
     assert STREAM_PATH in served["info"]["description"]
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@each_row("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_every_row_is_described(served: dict[str, Any], operation: Operation) -> None:
     found = described(served, operation)
     assert found["operationId"] == operation.name
@@ -187,16 +188,14 @@ REQUIRED = {
 """What the specification says of each resource. Of a deleted order nothing else is told."""
 
 
-@pytest.mark.parametrize("model", REQUIRED)
+@each_row("model", REQUIRED)
 async def test_what_the_specification_requires(served: dict[str, Any], model: str) -> None:
     found = served["components"]["schemas"][model]
     assert set(found["required"]) == set(REQUIRED[model].split())
     assert set(found["required"]) <= found["properties"].keys()
 
 
-@pytest.mark.parametrize(
-    ("name", "least", "most"), [("status", -2, 8), ("inStatus", 0, 10), ("outStatus", 0, 10)]
-)
+@each_row(("name", "least", "most"), [("status", -2, 8), ("inStatus", 0, 10), ("outStatus", 0, 10)])
 async def test_the_codes_of_states(
     served: dict[str, Any], name: str, least: int, most: int
 ) -> None:
@@ -242,7 +241,7 @@ def test_no_keyword_of_a_later_version() -> None:
             assert "$ref" not in schema or len(schema) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "wanted"),
     [
         ({"const": "a", "title": "A"}, {"enum": ["a"]}),

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from rows import each_row
 from service.http_calls import calling, declined
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
@@ -231,7 +232,7 @@ async def test_details_of_a_foreign_order_are_those_of_none(
         assert without_id(foreign) == without_id(unknown)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         {},
@@ -381,6 +382,7 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_every_answer_is_what_the_document_states(
     held: tuple[list[httpx2.AsyncClient], HeldAnswers], service: ServiceParts
 ) -> None:

@@ -17,6 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 import manual_time
 from patience import PATIENCE, eventually
+from rows import each_row
 from service.loopback import listening, server_of, serving
 from service.new_store import announced
 from service.orders_fixtures import venues_at
@@ -113,7 +114,7 @@ async def told(service: ServiceParts) -> None:
     await eventually(lambda: (service.hub.delivered or 0) >= last)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "query", "status", "code"),
     [
         ({}, "", 401, "INVALID_API_CREDENTIALS"),
@@ -155,7 +156,7 @@ async def test_refusals_before_the_upgrade(
     assert "handshake" not in caplog.text, "a stranger's mistake is no error of the service"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "headers",
     [
         {"Authorization": "first-key:wrong"},
@@ -267,7 +268,7 @@ async def test_subscriptions_add_up_and_reset(
         assert await listener.silent()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code"),
     [
         ("{", "INVALID_JSON"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from rows import each_row
 from swapdesk.wire.encoding.dialect import alias
 from swapdesk.wire.encoding.ids import OrderId
 from swapdesk.wire.encoding.query import (
@@ -152,7 +153,7 @@ def test_both_spellings_of_one_parameter_are_a_repetition() -> None:
     assert found == {"serviceId": "must be given once"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("page", "+1"), ("page", "01"), ("page", "1.0"), ("page", "1e1"), ("page", " 1"),
@@ -229,7 +230,7 @@ def test_any_query_string_is_read_or_every_name_in_it_explained(
     assert all(name != "x" or "x" in found for name, _ in pairs)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "bad"),
     [
         (QueryInteger, [True, 1.0, "x", None, 2**53]),
