@@ -258,9 +258,10 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """Plans the batch in a file, without the rows numbered in ``skip``. The plan is compared with
-    the limits of the pairs and the balances of the account ``payer``. A row that names no token
-    sells ``sell``. Raises CommandError (exit 2) if the file cannot be read."""
+    """Plans the batch in a file, without the rows numbered in ``skip``. A row that names no token
+    sells ``sell``. The plan is compared with the limits of the pairs and the balances of the
+    account ``payer`` (if empty, of all accounts). Raises CommandError (exit 2) if the file cannot
+    be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -907,8 +908,8 @@ class GroupDocument(Struct, frozen=True):
 
 class BatchDocument(Struct, frozen=True):
     """A batch with every group and every row of its file. ``money`` and ``next`` describe one
-    group: the first that is not finished; if all are, the first whose payouts have not all arrived;
-    otherwise the last."""
+    group: the first that is not finished, else the first whose payouts have not all arrived, else
+    the last."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",

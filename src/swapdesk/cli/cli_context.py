@@ -119,8 +119,8 @@ class CliContext(Struct):
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """Returns what the user should do about a profile that does not exist. ``problem`` is None, and
-    the result empty, if the command line names the profile."""
+    """Returns advice for a profile that does not exist. ``problem`` says where the profile is
+    named; None means on the command line, and the advice is then empty."""
     if problem is None:
         return ""
     if problem.file is None:

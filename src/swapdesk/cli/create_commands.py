@@ -166,9 +166,10 @@ def swap(
     The best usable route is taken, unless --type, --provider or --quote choose one. At a terminal
     the order is shown and confirmed with yes; in a pipe --yes is needed.
 
-    With --type dex, or with --quote of such a route, the wallet of this profile swaps: it approves,
-    signs and sends what passes your own checks. Without --to the account itself receives. With
-    --dry-run nothing is created, signed or sent; what would be posted or signed is printed.
+    A dex route, chosen by --type dex or by its --quote, is swapped by the wallet of this profile:
+    it approves, signs and sends what passes your own checks. Without --to the account that swaps
+    also receives. With --dry-run nothing is created, signed or sent; what would be posted or signed
+    is printed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -296,10 +297,10 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     from_journal=True,
 )
 def fund() -> None:
-    """Pay the deposit of an order that was created here, from the local wallet.
+    """Pay, from the local wallet, the deposit of an order that was created here.
 
     Exactly what the order asks for is sent to its deposit address, once, and never after the
-    deadline. Given again, the command follows the same transaction and signs no other one.
+    deadline. Run again, the command follows the same transaction and signs no other one.
     """
 
 

@@ -470,8 +470,8 @@ def bundle() -> None:
 def open_file() -> None:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
-    In a terminal the pages of the desk open; elsewhere the case is printed. The texts are those of
-    whoever wrote FILE: do not send them on.
+    In a terminal the pages of the desk open; elsewhere the case is printed. The texts come from
+    whoever wrote FILE, so do not send them on.
     """
 
 
@@ -485,8 +485,8 @@ def open_file() -> None:
 def page() -> None:
     """Write FILE as one web page (0600) for a colleague without the desk.
 
-    The page needs no network and runs no script. It has the texts that open shows, which are those
-    of whoever wrote FILE. An existing file is not replaced.
+    The page needs no network and runs no script. It has the texts that open shows; they come from
+    whoever wrote FILE. An existing file is not replaced.
     """
 
 

@@ -525,7 +525,7 @@ def demo(
 
     NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
     Everything happens in the sandbox, with transactions on its chains. With --auto or --page a new
-    sandbox of that seed is used, and nothing is kept of it but the page.
+    sandbox is made from --seed; only the page is kept of it.
     """
     from swapdesk.flows.demo.demonstration import DemoChoice
 

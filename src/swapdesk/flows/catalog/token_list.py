@@ -86,11 +86,8 @@ class _TokenRow(NamedTuple):
 class TokenRow(_TokenRow):
     """One token on one chain. ``price`` is in USD, and ``change`` is in percent over 24 hours.
     ``contract`` is None for a native coin. ``verdict`` is the result of the token's security scan,
-    or its state if disabled.
-
-    ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
-    the lower-case texts that are searched.
-    """
+    or says that the token is disabled. ``enabled`` is False if the token or its chain is disabled.
+    ``symbol_key`` and ``text_key`` are the lower-case texts that are searched."""
 
     __slots__ = ()
     PRINTED: ClassVar = {
