@@ -299,7 +299,7 @@ class DepositMachine(RuleBasedStateMachine):
         for _ in range(24):
             self._pass(600)
         self.states_go_forward()
-        self.no_unit_is_lost_or_made()
+        assert audit(self.node) == []
         self.nobody_is_paid_twice()
         for row in self._rows():
             self._says_where_the_money_is(row)
@@ -326,8 +326,8 @@ class DepositMachine(RuleBasedStateMachine):
             assert not row.fixed or row.detail.get("rerouted") is not True
 
     @invariant()
-    def no_unit_is_lost_or_made(self) -> None:
-        assert audit(self.node) == []
+    def no_unit_of_what_moved_is_lost_or_made(self) -> None:
+        assert audit(self.node, "WHERE token IN (SELECT DISTINCT token FROM payments)") == []
 
     @invariant()
     def nobody_is_paid_twice(self) -> None:
