@@ -44,7 +44,8 @@ from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.choices import RouteType
+from swapdesk.wire.quotes import QuoteQuery
 from swapdesk.wire.tokens import Token
 
 T = TypeVar("T")

@@ -302,7 +302,7 @@ class _Reading:
         )
 
     def _profile(self) -> tuple[Value[str], bool]:
-        """Returns two values: the name of the chosen profile with its origin, and True if it is the
+        """Returns two values: the name of the chosen profile with its origin, and whether it is the
         unnamed profile for ``SWAPDESK_API_URL``."""
         if self.options.profile is not None:
             chosen = Value(self.options.profile, "option", "--profile")

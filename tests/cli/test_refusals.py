@@ -16,7 +16,7 @@ from harness import Result
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuotePresets
 from swapdesk.sandbox.world import find_token
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 ETH = derive_address("evm", b"a wallet of the tests".ljust(32))
 BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))

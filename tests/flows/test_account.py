@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import each_row
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.budget import Budget, OwnCalls, Window
 from swapdesk.clock import Clock, ManualClock
@@ -155,7 +156,7 @@ def amounts(*texts: str) -> list[Decimal]:
     return [Decimal(text) for text in texts]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("highest", "labels"),
     [
         ("58411.07", ("60k", "30k", "0")),

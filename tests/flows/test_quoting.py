@@ -20,6 +20,7 @@ from flows.marketplace import token
 from flows.orders import NOW, intent, order
 from flows.test_recipients import BTC, ETH
 from patience import PATIENCE
+from rows import each_row
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, RateLimited
@@ -77,10 +78,11 @@ from swapdesk.flows.tracking.announcements import no_usable_route, without_route
 from swapdesk.flows.tracking.open_business import markets_of
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import AmountError
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.orders import DisplayStatus
-from swapdesk.wire.quotes import Limits, PairLimits, RouteType
+from swapdesk.wire.quotes import Limits, PairLimits
 from world import World
 
 
@@ -225,7 +227,7 @@ async def test_a_reverse_board_states_the_smallest_amount_to_arrive(
     assert (await desk.ask(replace(small, amount=Decimal(2)))).smallest_usable is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "types", "bounds"),
     [
         ({"cex": ("2", "10"), "private": ("1", "5")}, FLOATING_TYPES, Bounds(1, 10)),
@@ -263,7 +265,7 @@ async def test_an_amount_that_is_none_names_the_place(
     assert (refused.value.message, refused.value.position) == (problem, place)
 
 
-async def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
+def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
     amount = typed_amount("0.123456789012345678", token(catalog, "eth"))
     said = "The service keeps 15 digits. It will receive 0.12345678901234568."
     assert (lost_digits(amount), lost_digits(Decimal("0.5"))) == (said, "")
@@ -343,7 +345,7 @@ def test_a_refused_question_is_asked_again_in_its_time_and_three_times_at_most()
     assert again.left(100.0) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "counted", "left"),
     [
         (None, None, None),
@@ -391,7 +393,7 @@ def test_what_is_written_is_read_as_it_was(options: QuoteOptions) -> None:
     assert read_options(written_options(options)) == options
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "field"),
     [
         ({"rates": "cheap"}, "rates"),
@@ -420,7 +422,7 @@ def test_a_wrong_text_is_named(texts: dict[str, str], field: str) -> None:
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("markup", "rotation", "read"),
     [
         ("4", "100 100% strict", Rotation(Decimal(100), 100, fallback=False)),
@@ -474,7 +476,7 @@ def test_every_option_is_a_parameter_of_its_name() -> None:
     assert "swaps" not in names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "said"),
     [
         ({"receive": True, "private_send": True}, "states what is sent"),
@@ -600,7 +602,7 @@ def test_what_came_to_nothing_is_asked_for_again_as_it_was_typed(catalog: Catalo
         same_again(gone, catalog, PLAIN)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("display", "standing", "nothing"),
     [
         ("EXPIRED", DepositRelease.RELEASED, True),
@@ -646,35 +648,43 @@ def ended(display, *, of=None, minutes=None, out=None, **changes):
 DONE, BACK, LOST = DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, DisplayStatus.FAILED
 
 
-def test_a_record_counts_ends_and_takes_medians():
-    quoted = intent().amount_out
-    orders = [
-        ended(DONE, minutes=10, out=quoted),
-        ended(DONE, minutes=12, out=quoted * Decimal("0.99")),
-        ended(DONE, minutes=60, out=quoted * Decimal("1.01")),
-        ended(BACK),
-        ended(LOST),
-    ]
-    assert provider_records(orders) == {
-        "hy": ProviderRecord(3, 1, 1, Decimal(12), Decimal(14), Decimal(0))
-    }
+QUOTED = intent().amount_out
+FOREIGN = TrackedOrder(ended(DONE).order, None, None, True, NOW, "stream")
 
 
-def test_what_has_not_ended_or_is_not_ours_counts_nowhere():
-    waiting = ended(DisplayStatus.WAITING_FOR_DEPOSIT)
-    expired = ended(DisplayStatus.EXPIRED)
-    private = ended(DONE, in_=None)
-    other_desk = ended(DONE)
-    other_desk = TrackedOrder(other_desk.order, None, None, True, NOW, "stream")
-    assert provider_records([waiting, expired, private, other_desk]) == {}
-
-
-def test_an_order_that_tells_no_times_is_counted_all_the_same():
-    quoted = intent().amount_out
-    record = provider_records([ended(DONE, out=quoted, eta=None)])["hy"]
-    assert (record.completed, record.minutes, record.said) == (1, None, None)
-    early = ended(DONE, minutes=-5, out=quoted)
-    assert provider_records([early])["hy"].minutes is None
+@each_row(
+    ("orders", "record"),
+    [
+        (
+            [
+                ended(DONE, minutes=10, out=QUOTED),
+                ended(DONE, minutes=12, out=QUOTED * Decimal("0.99")),
+                ended(DONE, minutes=60, out=QUOTED * Decimal("1.01")),
+                ended(BACK),
+                ended(LOST),
+            ],
+            ProviderRecord(3, 1, 1, Decimal(12), Decimal(14), Decimal(0)),
+        ),
+        # What has not ended or is not ours counts nowhere.
+        (
+            [
+                ended(DisplayStatus.WAITING_FOR_DEPOSIT),
+                ended(DisplayStatus.EXPIRED),
+                ended(DONE, in_=None),
+                FOREIGN,
+            ],
+            None,
+        ),
+        # An order that tells no times is counted all the same.
+        ([ended(DONE, out=QUOTED, eta=None)], ProviderRecord(1, 0, 0, None, None, Decimal(0))),
+        (
+            [ended(DONE, minutes=-5, out=QUOTED)],
+            ProviderRecord(1, 0, 0, None, Decimal(14), Decimal(0)),
+        ),
+    ],
+)
+def test_a_record_counts_ends_and_takes_medians(orders, record):
+    assert provider_records(orders) == ({} if record is None else {"hy": record})
 
 
 def test_the_record_in_words():

@@ -23,6 +23,7 @@ import swapdesk.cli
 import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
+from rows import each_row
 from swapdesk.cli.command_error import OWN_ROWS, UNSENT, Row
 from swapdesk.client.exchange_log import MASK, Exchange
 from swapdesk.client.transport import refusal_of
@@ -39,7 +40,7 @@ NEVER = re.compile(
 OWNERS = ("you", "the service", "the desk", "the chain", "nobody", "support")
 
 
-@pytest.mark.parametrize("code", list(ErrorCode))
+@each_row("code", list(ErrorCode))
 def test_every_code_of_the_service_has_cause_money_and_next(code: ErrorCode) -> None:
     failure = failure_of(code.value, STATUS_OF[code])
     assert failure.cause.endswith(".")
@@ -49,14 +50,12 @@ def test_every_code_of_the_service_has_cause_money_and_next(code: ErrorCode) -> 
     assert failure.next.count(": ") < 2
 
 
-@pytest.mark.parametrize(
-    "code", ["FIXED_RATE_NOT_ALLOWED", "STATIC_DEPOSIT_IN_USE", "FIXED_RATE_QUOTE_EXPIRED"]
-)
+@each_row("code", ["FIXED_RATE_NOT_ALLOWED", "STATIC_DEPOSIT_IN_USE", "FIXED_RATE_QUOTE_EXPIRED"])
 def test_codes_with_an_act_of_their_own_are_not_told_by_their_status(code: str) -> None:
     assert code in FAILURES
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 409, 418, 422, 429, 500, 502, 599])
+@each_row("status", [400, 401, 402, 403, 404, 409, 418, 422, 429, 500, 502, 599])
 def test_a_code_nobody_knows_is_told_by_its_status(status: int) -> None:
     failure = failure_of("SOMETHING_NEW", status)
     assert failure.cause.endswith(".")
@@ -68,7 +67,7 @@ def test_a_gateway_without_a_code_says_nothing_of_an_exchange() -> None:
     assert failure_of("PROVIDER_EXCHANGE_FAILED", 502).cause == "No exchange accepted the order."
 
 
-@pytest.mark.parametrize("case", load("refusal", name="live_shapes"), ids=lambda case: case.id)
+@each_row("case", load("refusal", name="live_shapes"), ids=lambda case: case.id)
 def test_a_recorded_refusal_is_told_by_what_it_means(case: Case) -> None:
     body = json.dumps(case.input["body"]).encode()
     refused = refusal_of(case.input["status"], {}, body, datetime(2026, 7, 3, tzinfo=UTC))
@@ -124,7 +123,7 @@ KINDS = {
 """Slips that every text can make, each once made on a screen."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_no_text_makes_a_slip_of_this_kind(kind: str) -> None:
     slip = KINDS[kind]
     assert [(file, text) for file, text in sentences() if slip.search(text)] == []
@@ -133,7 +132,7 @@ def test_no_text_makes_a_slip_of_this_kind(kind: str) -> None:
         assert found is None, (golden.name, found)
 
 
-@pytest.mark.parametrize("row", OWN_ROWS, ids=lambda row: row[0])
+@each_row("row", OWN_ROWS, ids=lambda row: row[0])
 def test_an_error_is_a_sentence_a_place_and_an_actor(row: Row) -> None:
     _, _, said, money, next_, *_ = row
     assert said[0].isupper()
@@ -167,7 +166,7 @@ def of(*amounts: str) -> tuple[Decimal, ...]:
 LONG = "12,345,678,901,234,567,890,123,456,789.500001"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("write", "arguments", "text"),
     [
         *written(
@@ -361,7 +360,7 @@ def test_what_never_got_an_answer_says_what_happened() -> None:
     assert logged_call(gateway).code == "ServiceFailed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "words", "found"),
     [
         (GET, "", True),
@@ -397,7 +396,7 @@ BODY = '{"addressTo":"it\'s $HOME","amount":0.5}'
 HOSTILE = "/v2/orders/a?x=%27%3B%20rm%20-rf%20%2F%0A%1B"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "words"),
     [
         (
@@ -415,7 +414,7 @@ def test_a_command_repeats_the_call(call: Exchange, words: list[str]) -> None:
     assert as_command(call, "main").startswith("swapdesk --profile main api ")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"target": f"/v2/orders/x?s={MASK}"},
@@ -428,7 +427,7 @@ def test_what_is_not_known_whole_is_no_command(changes: dict[str, object]) -> No
     assert as_command(replace(REFUSED, **changes)) is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("case", load("text", "markup"), ids=lambda case: case.id)
+@each_row("case", load("text", "markup"), ids=lambda case: case.id)
 def test_hostile_answers_stay_lines_of_printable_text(case: object) -> None:
     raw = case.text[:2000].encode("utf-8", "surrogatepass")  # type: ignore[attr-defined]
     hostile = replace(

@@ -47,8 +47,9 @@ from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.numbers import to_base_units
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.faults import ORDER_FAULTS
-from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.quotes import QuoteQuery
 
 BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")

@@ -108,7 +108,8 @@ from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Promise
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, parse_amount
-from swapdesk.wire.orders import Order, PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 ON_THE_WAY = (

@@ -4,12 +4,13 @@ module is imported when the command is called, and the libraries it needs only w
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -294,6 +295,11 @@ def _usage(error: click.ClickException) -> CommandError:
 
 
 def main() -> NoReturn:
+    ended: list[int] = []
+    # Registered before any library registers its own: it runs last.
+    atexit.register(_leave, ended)
+    gc.freeze()
+    gc.enable()
     replace_closed()
     escape_foreign()
     load_libraries_lean()
@@ -302,7 +308,20 @@ def main() -> NoReturn:
     code = run(sys.argv[1:])
     # The process ends: what is left is not searched for garbage once more.
     gc.freeze()
+    ended.append(code)
     sys.exit(code)
+
+
+def _leave(ended: Sequence[int]) -> None:
+    """Ends the process with the exit code in ``ended``, after all threads and all other functions
+    registered for the end. The run has closed its files and connections, and taking the modules
+    apart one by one takes 7 ms. Does nothing if there is no code, or if an output cannot be
+    written: Python then ends as usual and reports it."""
+    if ended:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended[0])
 
 
 def answer_shell() -> NoReturn:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
@@ -48,7 +48,6 @@ from swapdesk.flows.orders.deposit_destination import (
     symbol_to_pay,
     token_to_pay,
 )
-from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     Proceeds,
@@ -74,6 +73,9 @@ from swapdesk.flows.payments import unanswered, waits_for_signature
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.order_export import ExportForm
 
 
 class DepositFacts(Struct, frozen=True):
@@ -368,6 +370,8 @@ async def export_orders(
 ) -> None:
     """Writes the orders that the filter ``kept`` selects in the format ``form`` to the file
     ``out``, or to standard output if it is None."""
+    from swapdesk.flows.orders.order_export import export_bytes, write_export_file
+
     orders = await chosen_orders(call, kept, sort)
     made = call.desk.journal.orders.transactions()
     content = export_bytes(orders, call.desk.service_clock.now(), form, made)

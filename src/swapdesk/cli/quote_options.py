@@ -27,7 +27,7 @@ def read_route(
     Raises CommandError (exit 2) if they contradict each other, or if a preset (options kept under a
     name) is given together with any of them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
-    from swapdesk.wire.quotes import RouteType
+    from swapdesk.wire.choices import RouteType
 
     typed = {name: options.pop(name, none) for name, none in _OF_ROUTES.items()}
     turns = {

@@ -64,11 +64,10 @@ class SandboxLifetime:
 
     async def ready(self) -> Mapping[str, Any]:
         """Returns the addresses and keys of the running sandbox, which it states when it is ready.
-        Starts a sandbox if none answers; may be called repeatedly. Raises CommandError: exit 2 if a
-        package is missing or the sandbox refuses its directory, exit 7 if it does not become
-        ready."""
+        Starts a sandbox if none answers; may be called repeatedly. Raises CommandError: exit 2 if
+        one has to be started and a package is missing or the sandbox refuses its directory, exit 7
+        if it does not become ready."""
         async with self._starting:
-            require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
@@ -103,6 +102,7 @@ class SandboxLifetime:
         return asdict(running)
 
     def _start(self) -> Mapping[str, Any]:
+        require_extra("sandbox")
         private_directory(self._home.logs)
         log = self._home.logs / "sandbox.log"
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -20,13 +20,16 @@ from contextlib import suppress
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.paths import write_private
-from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
+
+if TYPE_CHECKING:
+    from swapdesk.wire.account import RateLimits, RateWindows
 
 KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
 """The classes of calls whose limits the service reports."""

@@ -35,9 +35,9 @@ from swapdesk.client.errors import (
 )
 from swapdesk.client.stream_socket import OrderSocket, SocketLost, StreamTimes, stream_url
 from swapdesk.clock import Clock
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD
 from swapdesk.wire.orders import Order, OrderQuery, OrderSort
-from swapdesk.wire.quotes import SortOrder
 
 if TYPE_CHECKING:
     import httpx2

@@ -4,8 +4,10 @@ that file (interfaces 2 and 3)."""
 from __future__ import annotations
 
 import json
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, field
@@ -78,19 +80,12 @@ def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
     ready = read_run_file(directory)
     if ready is None:
         return None
-    # On use: who only starts a sandbox needs no client.
-    import httpx2
-
-    from swapdesk.certificates import certificates
-
+    place = urlsplit(f"{ready.control}/state")
+    connection = HTTPConnection(place.netloc, timeout=seconds)
     try:
-        answer = httpx2.get(
-            f"{ready.control}/state",
-            headers={TOKEN_HEADER: ready.controlToken},
-            timeout=seconds,
-            verify=certificates(httpx2.URL(ready.control)),
-            trust_env=False,
-        )
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+        connection.request("GET", place.path, headers={TOKEN_HEADER: ready.controlToken})
+        return ready if connection.getresponse().status == 200 else None
+    except (OSError, HTTPException):
         return None
-    return ready if answer.status_code == 200 else None
+    finally:
+        connection.close()

@@ -73,7 +73,7 @@ class Onchain(Struct, frozen=True):
 
     The mappings are by the chain's short name: ``readers`` hold the EVM chains, ``solana`` the
     Solana chains. ``bundler`` builds and submits the bundles that pay the deposits of groups of
-    orders. ``payments`` serves callers who pay for each API call: the prices, and the facilitator
+    orders. ``payments`` is for callers who pay for each API call: the terms, and the facilitator
     that settles the payments. If it is None, calls without credentials are refused.
     """
 
@@ -184,8 +184,8 @@ def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
     """Returns the ASGI application of a process that answers requests. The application runs the
-    background tasks of ``role`` while it is up, and sets ``stop`` if the process can no longer
-    work."""
+    background tasks of ``role`` while it is up. If ``stop`` is given, it is set when the process
+    can no longer work."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -193,10 +193,10 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background tasks of a process until the block ends, then writes the request counts
-    that are not stored yet.
+    """Runs the background tasks of a process until the ``async with`` block ends, then writes the
+    request counts that are not stored yet.
 
-    ``stop`` is set if the process can no longer work.
+    If ``stop`` is given, it is set when the process can no longer work.
     """
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [

@@ -86,8 +86,8 @@ class ServiceCatalog:
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replaces the security verdict of a token and removes the pages that show it from the
-        cache."""
+        """Replaces the security verdict of a token and drops the cached pages that show the
+        token."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token
@@ -217,7 +217,8 @@ class ServiceCatalog:
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
-        """Returns the body of ``GET /tokens``, from a least-recently-used cache of whole pages."""
+        """Returns the body of ``GET /tokens``. Whole pages are cached; the least recently used ones
+        are dropped."""
         # The page answers the parameters, so their defaults must not split the key.
         key = query.model_dump_json()
         page = self._pages.get(key)

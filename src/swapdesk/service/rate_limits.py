@@ -87,7 +87,7 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Returns the count from the rows of the store at the time ``now``.
+        """Returns the count at the time ``now``, computed from ``rows``, the counts in the store.
 
         A row whose window has ended counts as no calls. If another process, whose clock is ahead,
         has already begun a later window, that window is used.

@@ -92,8 +92,8 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 class Seen(Struct):
     """Collects what becomes known about a request while it is handled, for the headers of its
-    answer and for observers. ``admission`` is the state of the rate limit; ``paid`` are headers
-    about a payment."""
+    answer and for observers. ``admission`` is the state of the rate limit, None if unknown;
+    ``paid`` are headers about a payment."""
 
     call: Call
     dialect: Dialect
@@ -466,8 +466,8 @@ class Surface:
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
         """Verifies and reserves the payment, and yields the payer while the paid call is carried
-        out. The payment is settled if the block ends normally, and made usable again if the block
-        raises.
+        out. The payment is settled if the ``async with`` block ends normally, and made usable again
+        if the block raises.
 
         Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
         answer has to be withheld.

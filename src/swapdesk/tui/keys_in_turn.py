@@ -46,9 +46,9 @@ KeyStage = Literal["taken", "said", "opened"]
 
 
 class KeyTaken(Message):
-    """A message that shows how far a key has come. It is posted behind all earlier messages of a
-    widget, so that those are handled when the application gets it back. ``turn`` is the number of
-    the key, and ``stage`` is the stage that the key has reached then."""
+    """A message that shows how far a key has come. It is posted to a widget and passed back to the
+    application. By then the widget has handled everything that was posted to it earlier. ``turn``
+    is the number of the key, and ``stage`` is the stage that the key has then reached."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()

@@ -32,7 +32,7 @@ that replaces them."""
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """Returns the edits that replace every amount in ``text`` by :data:`DOTS`, from left to right.
+    """Returns, from left to right, the edits that replace every amount in ``text`` by :data:`DOTS`.
     ``hidden`` is ``text`` with ``HIDDEN`` in place of each character of an amount. The edits widen
     or narrow gaps in the line so that its width stays the same, as far as the gaps are wide
     enough."""

@@ -16,8 +16,9 @@ from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber, WireInteger
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.errors import FieldProblem
+from swapdesk.wire.exchanges import Address, Memo
 from swapdesk.wire.model import RequestModel, WireModel
-from swapdesk.wire.orders import Address, Memo, Order
+from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import ProviderCodes
 
 MOST_ORDERS = 50

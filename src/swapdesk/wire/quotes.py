@@ -7,21 +7,13 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from swapdesk.wire.chains import Link, ProviderCode
+from swapdesk.wire.choices import RouteType, SortOrder
 from swapdesk.wire.encoding.ids import ObjectId, QuoteId
 from swapdesk.wire.encoding.numbers import Amount, Ceiling, WireInteger
 from swapdesk.wire.encoding.query import FreeText, QueryBoolean, QueryInteger, QueryNumber
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.encoding.timestamps import OptionalTime
 from swapdesk.wire.model import RequestModel, WireModel
-
-
-class RouteType(StrEnum):
-    """The type of a route. A ``private`` route uses two hops, so that deposit and payout cannot be
-    linked."""
-
-    PRIVATE = "private"
-    STANDARD = "standard"
-    DEX = "dex"
 
 
 class FilteredReason(StrEnum):
@@ -130,11 +122,6 @@ class QuoteSort(StrEnum):
     AMOUNT_OUT_USD = "amountOutUsd"
     AMOUNT_IN = "amountIn"
     DURATION = "duration"
-
-
-class SortOrder(StrEnum):
-    ASC = "asc"
-    DESC = "desc"
 
 
 ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -67,18 +68,23 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State
 from swapdesk.flows.orders.order_merge import display_of, ended
-from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest
+from swapdesk.wire.orders import Order
+
+if TYPE_CHECKING:
+    from swapdesk.wire.dex import GivenSignature
+    from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+
+    CreateBody = ExchangeRequest | PrivateSendRequest
 
 log = logging.getLogger(__name__)
-
-CreateBody = ExchangeRequest | PrivateSendRequest
 
 
 def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
     """Returns the request body that creates the order of an on-chain swap. It contains the paying
     address and the given signatures."""
+    from swapdesk.wire.exchanges import ExchangeRequest
+
     return ExchangeRequest(
         quote_id=intent.quote_id,
         address_to=intent.recipient,
@@ -88,6 +94,8 @@ def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRe
 
 
 def create_body(intent: Intent) -> CreateBody:
+    from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+
     kind = ExchangeRequest if intent.kind is IntentKind.EXCHANGE else PrivateSendRequest
     return kind(
         quote_id=intent.quote_id,
@@ -206,6 +214,8 @@ class ExchangeFlow:
         known: set[str],
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
+        from swapdesk.wire.exchanges import ExchangeRequest
+
         try:
             until = intent.valid_until - LAST_MOMENT
             if isinstance(body, ExchangeRequest):

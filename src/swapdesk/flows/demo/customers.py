@@ -14,7 +14,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
-from swapdesk.wire.orders import OrderStatusCode, PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuote
 from swapdesk.wire.tokens import Token
 

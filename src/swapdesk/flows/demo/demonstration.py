@@ -52,8 +52,8 @@ from swapdesk.flows.support.order_search import OrderSearch, paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.support_case import CaseSheet, facts_of, sheet_of
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import AmountError, from_base_units, short
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import LAST_HEARD, WAITING, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 _FIELD = re.compile(r"([a-z]{1,12}):(.*)")
 ROUTES = tuple(RouteType)
@@ -54,8 +54,8 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line. An empty line keeps every order. Its words are searched in the journal
-    and the address book only in the filter that :meth:`looked_up` returns."""
+    """A parsed filter line. An empty line keeps every order. Only the filter that :meth:`looked_up`
+    returns also searches its words in the journal and the address book."""
 
     text: str
     tests: tuple[Test, ...]

@@ -321,7 +321,8 @@ def cause_of(order: Order) -> str:
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     """Returns who acts next, and what they do, for an order of this desk whose deposit address may
-    not be shown yet: the service assigns the address, or repeats it."""
+    not be shown yet. The service has to assign the address, or has to repeat it in a second
+    answer."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 

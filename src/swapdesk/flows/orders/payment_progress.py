@@ -57,8 +57,8 @@ dealt with.
 
 class SwapPayment(Struct, frozen=True):
     """The transaction of a DEX swap. ``state`` is prepared until it is signed, done once it was
-    executed, or refused because of ``failure``. ``money`` says where the money is until the swap,
-    to be shown after the word Funds, and ends with a full stop."""
+    executed, or refused; ``failure`` then says why. ``money`` says where the money is until the
+    swap, to be shown after the word Funds. It ends with a full stop."""
 
     state: State
     money: str

@@ -206,11 +206,11 @@ def parse_intent_line(
 ) -> IntentLine:
     """Returns what the line ``text`` says. Never raises: a fault is reported in the result.
 
-    ``choose`` counts the presses of the key that selects the next token bought and, after the last
-    of these, the next token sold. ``sold`` counts the presses of the key that selects the next
-    token sold. Counting starts over after the last token.
+    ``choose`` counts the presses of the key that selects the next token bought; after the last
+    token bought, the key selects the next token sold. ``sold`` counts the presses of the key that
+    selects only the next token sold. After the last token, the first one follows.
 
-    If ``private`` is True, the line is a private send: only tokens are chosen that can be sent
+    If ``private`` is True, the line is a private send. Then only tokens are chosen that can be sent
     privately and whose chain has addresses of the recipient's form, so that no quote is spent on
     other tokens.
     """
@@ -528,9 +528,9 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
-    """Returns the exception that ends the reading of a line in which a payment link, but no token
-    to sell, was written. The line in the exception has a message that says what the link asks for
-    and what is missing."""
+    """Returns the exception that ends the reading of a line with a payment link but without a token
+    to sell. The line in the exception has a message that says what the link asks for and what is
+    missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:

@@ -175,8 +175,9 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Returns whether ``paid`` can only concern this order: it is the only order found, and
-        ``paid`` is a transaction on its chain that failed or that the chain does not know."""
+        """Returns whether ``paid`` can only concern this order. That is so if no other order was
+        found, and if ``paid`` is a transaction on the chain of this order's deposit that failed or
+        that the chain does not know."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -804,8 +805,8 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the bounds of the amounts that, rounded to as many digits as the text has, equal the
-    amount in the reading."""
+    """Returns the lower and upper bound of the amounts that equal the amount in the reading when
+    they are rounded to as many digits as the text has."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -882,8 +883,8 @@ def not_found_reply(
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """Returns the facts that would find an order and that the text lacks, as noun phrases such as
-    ``the order id``."""
+    """Returns the facts that would help to find an order and that the text lacks, as noun phrases
+    such as ``the order id``."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
@@ -925,9 +926,10 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders whose deposit address the payment went to. If there are several, only
-    those with the payment's memo are returned; if none has it, those that wait for exactly this
-    amount; if none does, those that wait for any deposit."""
+    """Returns the orders to whose deposit address the payment went. If several orders share the
+    address, those with the payment's memo are returned. If none has the memo, those that wait for
+    exactly this amount are returned, and if there are none of these, those that wait for any
+    deposit."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]

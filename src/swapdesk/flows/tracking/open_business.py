@@ -164,8 +164,8 @@ def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
     """Returns at most ``limit`` states from the journal, newest first. ``known`` returns the loaded
-    order of an id, or None. An order that ended because its swap was never signed is called so,
-    whatever state the service reported."""
+    order of an id, or None. An order that ended because its swap was never signed is listed as not
+    signed, whatever state the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

@@ -79,8 +79,8 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state that differs from the order's last state only in amounts and times, which
-        are written to the journal later."""
+        """Queues a state that differs from the order's last state only in figures (amounts and
+        times). The journal gets it later than other states."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)

@@ -264,9 +264,8 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has just journaled. Then reads
-        from the journal which payments were made for the loaded orders and which problems were
-        marked as dealt with, at this desk or another, and announces the orders for which this
-        changed."""
+        from the journal what changed for the loaded orders, at this desk or another: which payments
+        were made, and which problems the user has dealt with. Announces the changed orders."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -628,8 +627,8 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns an order from the journal, completed with the time and the state of its
-        payment."""
+        """Returns ``entry``, an order from the journal, completed with the time of its payment and
+        how far it is paid."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):

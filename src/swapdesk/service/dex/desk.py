@@ -50,7 +50,8 @@ from swapdesk.wire.dex import (
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

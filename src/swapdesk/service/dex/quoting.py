@@ -22,9 +22,10 @@ from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
-from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
+from swapdesk.wire.quotes import FilteredReason, Limits, Quote
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
@@ -58,7 +59,7 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Asks the venues for their quotes; returns a row of the answer and its stored quote for
+        """Asks the venues for their quotes. Returns the row for the answer and the stored quote of
         each venue, in the order of venue codes. ``swaps`` are the venue codes that the request
         allows; None allows all venues."""
         if not (question.token_in.has_dex and question.token_out.has_dex):

@@ -163,8 +163,8 @@ class FundingDesk(Room):
         """Builds the operations of a bundle, with the calls that the owner has to send before them,
         and stores the bundle.
 
-        It replaces an earlier bundle that was not submitted. Both have the same nonces, so at most
-        one of them can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
+        An earlier bundle that was not submitted is replaced; it has the same nonces, so at most one
+        of the two can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
         bundler rejects the bundle, ALREADY_SUBMITTED, and SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)

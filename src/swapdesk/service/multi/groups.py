@@ -44,6 +44,7 @@ from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import (
     LegProviders,
     MultiExchange,
@@ -54,7 +55,7 @@ from swapdesk.wire.multi import (
     MultiOrderResult,
     RouteFilters,
 )
-from swapdesk.wire.orders import ExchangeRequest, Order, OrderStatusCode
+from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,8 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.orders import ExchangeRequest, LegStatus, OrderStatusCode, PrivateSendRequest
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 
@@ -191,7 +192,8 @@ def draft(
 ) -> StoredOrder:
     """Returns a new order at status -2, for which no venue was asked yet.
 
-    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order.
+    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order; None for
+    other orders.
     """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)

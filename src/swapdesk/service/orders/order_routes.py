@@ -29,7 +29,7 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
@@ -249,9 +249,9 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create request. Leg filters that the request sets
-    (``filters``) replace those of the quote; everything else is the quote's. For a standard route
-    ``filters`` is ignored."""
+    """Returns the route choice for a create request. The leg filters in ``filters`` that are not
+    None were set by the request and replace those of the quote; everything else is the quote's. For
+    a standard route ``filters`` is ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

@@ -74,8 +74,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Recovers deposits that a venue received and will not swap. The worker calls it while it holds
-    the lease of the order."""
+    """Recovers deposits that a venue received and will not swap. The worker holds the lease of the
+    order during each call."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -111,9 +111,9 @@ class Recovery(Room):
         """Takes one step of a leg's move to another venue and returns the order, for the worker to
         commit.
 
-        The step opens the leg at the new venue and has the old one forward the deposit; if the new
-        venue refuses, it picks a third one. Raises VenueFailure if a venue does not answer; the
-        step is repeated later.
+        The step opens the leg at the new venue and has the old venue forward the deposit there. If
+        the new venue refuses, the step chooses a third venue. Raises VenueFailure if a venue does
+        not answer; the step is repeated later.
         """
         position = moving(order)
         if position is None:

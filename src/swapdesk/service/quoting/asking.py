@@ -26,9 +26,10 @@ from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import quantize, to_base_units
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteOptions, RouteType
+from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteOptions
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)

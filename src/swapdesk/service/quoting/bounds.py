@@ -68,9 +68,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Returns the range without gaps that ends at the largest amount of all intervals: intervals
-    that overlap or touch are merged, from that amount downward. Returns None if there are no
-    intervals."""
+    """Returns the range from the largest amount of all intervals down to the first gap between
+    them; None if there are no intervals."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -85,12 +84,13 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns narrower intervals, for bounds of which an end has no price. ``least`` says whether
-    the lower end of ``bounds`` has a price, ``most`` whether the upper end has one.
+    """Returns the intervals without the amounts that have proved to have no price. ``least`` and
+    ``most`` say whether the lower and the upper end of ``bounds`` have a price.
 
-    For an upper end without a price, the intervals that reach it are left out. A lower end without
-    a price moves up to the next higher lower end of an interval. If there is none, it is doubled,
-    because the smallest amounts may buy less than one unit of a token with few decimals.
+    If the upper end has none, the intervals that reach it are left out. If the lower end has none,
+    the intervals are cut off at the next amount above it at which an interval begins. If there is
+    no such amount, they are cut off at twice the lower end, because the smallest amounts may buy
+    less than one unit of a token with few decimals.
     """
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
@@ -132,8 +132,8 @@ async def lowered(
 ) -> VenueLimits:
     """Returns the bounds with the lower end moved down, as far as amounts have a price.
 
-    ``too_little`` is an amount known to have no price, so the new end is above it; if it is None,
-    the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
+    The new end is above ``too_little``, an amount known to have no price. If ``too_little`` is
+    None, the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
     """
     if too_little is None:
         return bounds
@@ -375,8 +375,8 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Returns the bounds in units of the token received; None if no quote by the amount
-        received is possible now.
+        """Returns the bounds in units of the token received; None if no route can be priced by an
+        amount to receive now.
 
         ``markup``, in percent, is not applied to venues that do not support markup.
         """

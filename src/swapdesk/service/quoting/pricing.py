@@ -54,8 +54,8 @@ PRIVATE_ROWS = 24
 class Priced(Struct, frozen=True):
     """All routes that were asked for, each with its price or the reason why it has none.
 
-    ``waited`` is the time in seconds for which venues that did not answer were waited for.
-    ``bounds`` are the bounds of the pair's private routes; None if they were not found.
+    ``waited`` is how many seconds the service waited for venues that did not answer. ``bounds`` are
+    the bounds of the pair's private routes; None if they were not found.
     """
 
     standard: list[Route]
@@ -310,8 +310,8 @@ def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tup
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """Returns the route with the best intermediary of each venue pair, best first, at most
-    PRIVATE_ROWS."""
+    """Returns, for each pair of venues, the route over the best intermediary. The best routes come
+    first, and at most PRIVATE_ROWS routes are returned."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)

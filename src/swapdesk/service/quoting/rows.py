@@ -28,6 +28,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.wire.chains import SwapProvider
+from swapdesk.wire.choices import RouteType, SortOrder
 from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.quotes import (
@@ -37,8 +38,6 @@ from swapdesk.wire.quotes import (
     PrivateSendQuote,
     Quote,
     QuoteSort,
-    RouteType,
-    SortOrder,
 )
 from swapdesk.wire.tokens import Token
 
@@ -194,8 +193,8 @@ _WITHOUT_FIGURE = {
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     """Returns the text of ``error`` for a route without a price: the reason and, if the amount is
-    the reason, an amount that the route takes. ``waited`` is the time waited for the venues, in
-    seconds."""
+    the reason, an amount that the route takes. ``waited`` is how many seconds the service waited
+    for the venues."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:

@@ -41,8 +41,8 @@ class NothingDue(Exception):
 class Recount(Struct, frozen=True):
     """The result of comparing the books with the orders.
 
-    ``sums`` is the number of daily sums compared, ``differing`` lists those that are wrong by
-    partner id and day, and ``unentered`` is the number of finished orders without an entry.
+    ``sums`` is the number of daily sums compared. ``differing`` identifies each wrong sum by
+    partner id and day. ``unentered`` is the number of finished orders without an entry.
     """
 
     sums: int
@@ -121,10 +121,11 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books the reversal of an order's commission in the month of ``act``; returns the
-        commission that is reversed, in dollars.
+        """Books the reversal of an order's commission, in the month in which the operator acts
+        (``act``).
 
-        Raises NothingDue if the order has no commission.
+        Returns the commission that is reversed, in dollars. Raises NothingDue if the order has no
+        commission.
         """
 
         async def reversed_(db: Transaction) -> Decimal:

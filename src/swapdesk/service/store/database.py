@@ -207,8 +207,8 @@ class Database(Protocol):
         several times; only the last run has an effect.
 
         ``behind`` names a lock that the transaction holds from its beginning, as after ``alone``;
-        pieces of work behind the same lock may be committed together. The value ``NO_LINE`` is for
-        work that takes no lock and changes only a row of its own.
+        None for no such lock. Pieces of work behind the same lock may be committed together. The
+        value ``NO_LINE`` is for work that takes no lock and changes only a row of its own.
         """
         ...
 
@@ -229,9 +229,10 @@ class Database(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Returns a context manager that keeps out other processes which use the same name.
+        """Returns an async context manager that keeps out other processes which use the same name.
 
-        Its block may await anything. If the process is killed, its lock ends.
+        Anything may be awaited in its ``async with`` block. If the process is killed, its lock
+        ends.
         """
         ...
 

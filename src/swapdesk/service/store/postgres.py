@@ -278,8 +278,8 @@ class PostgresDatabase(Database):
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
         """Connects, and creates or migrates the tables.
 
-        ``world`` identifies the service that owns the database. Raises SchemaError, and
-        StoreUnavailable if there is no database that can be written to.
+        ``world`` identifies the service that owns the database; with None the owner is not checked.
+        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
         """
         with _answered():
             # A step of a big database takes as long as it takes.
@@ -360,7 +360,7 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
         """Keeps out other processes by a lock on a connection outside the pool. All connections of
-        the pool thus remain available to the code inside the block."""
+        the pool thus remain available to the code in the ``async with`` block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:

@@ -200,8 +200,8 @@ class BatchController(Controller):
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """Redraws the pages of the batch after a group was created or failed. ``failure`` is the
-        reason for the user, which is also shown as a notice on other pages; empty if the group was
+        """Redraws the pages of the batch after a group was created or failed. ``failure`` says why
+        it failed, which is also shown as a notice on other pages; empty if the group was
         created."""
         from swapdesk.tui.screens.batch import BatchScreen
 

@@ -102,8 +102,8 @@ class SigningController(Controller):
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
         """Returns the signing session that pays a created group of a batch. If the session is not
-        running, it is first continued up to the stage ``until``. ``group_id`` is the journal id of
-        the group. Raises KeyError for an unknown group, Stopped if the payment cannot continue, and
+        running, also continues it up to the stage ``until``. ``group_id`` is the journal id of the
+        group. Raises KeyError for an unknown group, Stopped if the payment cannot continue, and
         JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 

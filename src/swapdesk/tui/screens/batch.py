@@ -408,7 +408,7 @@ class BatchScreen(Page):
 
     def _say_below(self) -> None:
         """Shows, in a line under the table, how many rows are below the visible ones and which of
-        them has a problem. The line is hidden if all rows are visible."""
+        these is the first with a problem. The line is hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -511,8 +511,8 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Returns who acts next and what to do, for the money line, before all orders are
-        created."""
+        """Returns the text of the money line before all orders are created: who acts next and what
+        to do."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -729,8 +729,8 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that receives the rows of ``sheet`` checked so far. That function
-        shows the rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are
+        """Returns a function that is called with the rows of ``sheet`` checked so far. It shows
+        these rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are
         checked."""
         shown: set[str] = set()
 
@@ -1095,8 +1095,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """Returns the symbol of the token sold if it is the same for all rows and short enough for the
-    column name; otherwise an empty text."""
+    """Returns the symbol of the token sold, to be written into the column name; empty if the rows
+    sell different tokens or the symbol is too long."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1324,9 +1324,9 @@ def plan_facts(
     most ``tokens`` tokens are named. If ``asks`` is True, the wallet still has to pay the totals,
     so an unknown balance is mentioned.
 
-    The other texts are shown unless they are empty: ``built`` and ``gas`` about a built bundle,
-    ``paid`` how the group was paid, ``stopped`` why the work stopped, and ``heads`` how the file's
-    amounts are understood.
+    The other texts are shown unless they are empty. ``built`` and ``gas`` describe a built bundle
+    and its cost, ``paid`` says how the group was paid, ``stopped`` says why the work stopped, and
+    ``heads`` says how the file's amounts are understood.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
@@ -1427,8 +1427,8 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns the number of groups and the rows of each, as ``2: 50 on Ethereum, 12 on Base``. All
-    rows of a group sell on the same chain; a group has at most 50 rows."""
+    """Returns the number of groups and how many rows each has, as ``2: 50 on Ethereum, 12 on
+    Base``. All rows of a group sell on the same chain; a group has at most 50 rows."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 

@@ -141,7 +141,7 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """True from the moment the order is sent, from which on the fields cannot be changed."""
+        """True once the order is sent; from then on the fields cannot be changed."""
         return self.step in BUSY
 
     @property
@@ -361,7 +361,7 @@ class CreateForm(Vertical):
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows ``check`` under the recipient field, which is empty."""
+        """Shows ``check`` under the recipient field, where nothing else is shown."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:

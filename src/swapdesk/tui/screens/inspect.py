@@ -255,8 +255,8 @@ class InspectScreen(Page):
 
     def _took_in(self) -> None:
         """Draws what was found and moves the focus out of the text field, so that letters are keys
-        again: to the list if several orders were found and none is chosen, otherwise to the
-        explanation."""
+        again. The list gets the focus if several orders were found and none is chosen, otherwise
+        the explanation."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 

@@ -111,7 +111,7 @@ from swapdesk.tui.widgets.quote_table import (
     ways_lines,
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
@@ -214,8 +214,8 @@ class QuotesScreen(Page):
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
         """Asks for quotes, with one request for each kind of rate. The old rows stay until the
-        answer comes. With ``only_fixed``, only fixed rates are asked for, and they are added to the
-        old rows. ``by_itself`` is True if the desk repeats a refused request without a key."""
+        answer comes. If ``only_fixed`` is True, only fixed rates are asked for, and they are added
+        to the old rows. ``by_itself`` is True if the desk repeats a refused request by itself."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -283,8 +283,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows the new answer ``result``. The cursor follows its route to the row in which that
-        route is now."""
+        """Shows the new answer ``result``. The cursor stays on its route, even if the route is in a
+        different row now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -437,7 +437,7 @@ class QuotesScreen(Page):
 
     @property
     def _wanted(self) -> int:
-        """Number of screen rows in which the table shows all its rows and the column names."""
+        """Number of screen rows that the table needs to show the column names and all its rows."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
@@ -485,9 +485,9 @@ class QuotesScreen(Page):
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """Returns a function from a width in cells to the lines of the waterfall (the steps to what
-        a route pays) of the route under the cursor. Without such a route, the function returns no
-        lines."""
+        """Returns a function that draws the waterfall (the steps to what a route pays) of the route
+        under the cursor. The function takes a width in cells and returns lines; none if there is no
+        such route."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -793,9 +793,9 @@ def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
     """Returns the sentence that is shown while the table has no rows. ``asking`` is how many
-    seconds ago quotes were asked for; None if no answer is awaited. ``turn`` says how often the
-    request was repeated. ``error`` is why it failed, and ``answered`` is True if the service has
-    answered."""
+    seconds ago quotes were asked for; None if no answer is awaited. ``turn`` is the number of a
+    repeated attempt, as ``2 of 3``; otherwise empty. ``error`` is why the last request failed.
+    ``answered`` is True if the service has answered."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -866,9 +866,9 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns a line that says how many routes are unusable and why the first one is. Empty if all
-    routes are usable or all are unusable. Only routes of the kind ``only`` are counted; None counts
-    all."""
+    """Returns a line that says how many routes are unusable, with the reason of the first one.
+    Empty if all routes are usable or all are unusable. Only routes of the kind ``only`` are
+    counted; None counts all."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]

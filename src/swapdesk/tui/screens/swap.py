@@ -276,8 +276,8 @@ class SwapScreen(Page):
         self._understand()
 
     def begin_with(self, line: str) -> None:
-        """Begins a swap with ``line``, such as ``0.5 btc eth``, in the field. The user can change
-        it."""
+        """Begins a swap: writes ``line``, such as ``0.5 btc eth``, into the field, where the user
+        can change it."""
         self.begin(private=False)
         self.line.set_value(line)
 
@@ -446,7 +446,7 @@ class SwapScreen(Page):
             self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
     def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
-        """Stores the balance of the token ``token_id``, or the text why it is unknown, and reads
+        """Stores the balance of the token ``token_id``, or the reason why it is unknown, and reads
         the line again."""
         self.held[token_id] = balance
         self._understand()
@@ -685,7 +685,7 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Returns the rows under the typed line: how the line was understood with its value in USD at
+    """Returns the rows under the typed line: how the line was understood, with the value in USD at
     the right end, then further notes. All are wrapped to ``width`` cells."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
@@ -763,8 +763,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` has pairs of a key and the name of the
-    page that it opens. ``whose`` is the name of this desk's account at the service of the sandbox;
+    """Returns what is shown under an empty line. ``keys`` has pairs of a key and the page that it
+    opens, in words. ``whose`` is the name of this desk's account at the service of the sandbox;
     empty if it has none."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):

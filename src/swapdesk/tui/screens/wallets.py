@@ -96,8 +96,8 @@ code."""
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows of the table, and for the key of each selectable row what the row is about.
-    ``named`` returns the name of a venue for its code."""
+    """Returns the rows of the table, and a mapping from the key of each selectable row to what the
+    row is about. ``named`` returns the name of a venue for its code."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -249,8 +249,8 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields sentences about what is unknown of the allowances on a chain: that they could not be
-    read, or that there may be more than the table lists."""
+    """Yields sentences about gaps in what is known of the allowances on a chain: the allowances
+    could not be read, or there may be more than the table lists."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -314,11 +314,11 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """The page with the accounts of this profile: what each has on each chain, who may take how
-    much of it, and how much the wallet may sign.
+    """The page with the accounts of this profile: what each account has on each chain, which
+    contracts may take how much of that, and how much the wallet may sign. Its keys lock the wallet
+    and change the limits.
 
-    Its keys lock the wallet and change the limits. Below the table is the whole address of the row
-    under the cursor.
+    Below the table is the whole address of the row under the cursor.
     """
 
     NAME = "Wallets"

@@ -56,8 +56,9 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
     """While the context is open, Textual's timers use the time and the sleep of ``clock``.
-    Textual's own sleep is replaced because it returns at once for less than half a millisecond. On
-    a clock that moves only while everybody sleeps, such a timer would never end."""
+    Textual's own sleep is replaced because it does not wait for less than half a millisecond. On a
+    clock that moves only while everybody sleeps, a timer with so little time left would never
+    end."""
     timers: Any = timer
     machine, almost = _time.get_time, timers.sleep
     _time.get_time, timers.sleep = clock.monotonic, clock.sleep

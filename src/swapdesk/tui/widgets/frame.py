@@ -80,7 +80,7 @@ class FrameState(Struct, frozen=True):
 class Caption(Struct, frozen=True):
     """A sentence for the viewer of a tape (a demonstration played by a file). It is drawn inside
     the frame rule, so that nothing on the page moves. ``key`` is the key that the viewer has to
-    press, ``ends`` how to end the tape, which is shown if there is room."""
+    press. ``ends`` says how to end the tape; it is shown if there is room."""
 
     text: str
     key: str = ""
@@ -194,8 +194,8 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule of ``world`` is drawn
-    instead."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
+    that belongs to ``world`` (sandbox, live or file)."""
 
     text: str = ""
     severity: str = "information"

@@ -79,9 +79,9 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width in cells of the column of notes. The column is wider than usual if
-    ``approve``, which is never shortened, needs the room, or if a row has to say that it lacks a
-    note that nearly all rows have."""
+    """Returns the width in cells of the column of notes. It is wider than usual if a row has the
+    note ``approve``, which is never shortened, or has to say that it lacks a note that nearly all
+    rows have."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -285,9 +285,9 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns one line for each note that these rows have, which says what the note means. For a
-    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only
-    notes on nearly every row are returned."""
+    """Returns one line for each note that these rows have, with the note's meaning. For a note on
+    nearly every row, the line also says on how many. If ``all_of_them`` is False, only notes on
+    nearly every row are explained."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []

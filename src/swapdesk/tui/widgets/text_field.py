@@ -74,9 +74,9 @@ class Edit(Struct, frozen=True):
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
     """Returns the text that a paste inserts into a field, and a sentence about what was changed in
-    it (empty if nothing is to be said). Blanks at both ends are dropped without mention. Line ends
-    become spaces, or are dropped with all other spaces if ``grouped`` is True. Invisible characters
-    are dropped."""
+    it; the sentence is empty if nothing needs to be said. Blanks at both ends and invisible
+    characters are dropped. Line ends become spaces or, if ``grouped`` is True, are dropped together
+    with all spaces."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
