@@ -27,8 +27,8 @@ from swapdesk.wire.orders import OrderStatusCode
 
 NO_POLLS = StreamTimes(poll_down=1e6, poll_live=1e6)
 """What a frame, or the reading after a new connection, does not tell, nobody tells."""
-TRADERS, TELLERS = 6, 4
-MORE = 5
+TRADERS, TELLERS = 3, 2
+MORE = 3
 """Orders between two steps of the restart."""
 
 

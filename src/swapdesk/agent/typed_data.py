@@ -87,8 +87,8 @@ class Schema:
 
     @classmethod
     def read(cls, types: object) -> Schema:
-        """Returns the schema in ``types`` of a document, checked. Raises PayloadRefused unless
-        ``types`` is a map of valid structs that do not contain themselves."""
+        """Returns the schema in ``types``, a member of a document, after checking it. Raises
+        PayloadRefused unless ``types`` is a map of valid structs that do not contain themselves."""
         if not isinstance(types, Mapping) or not 0 < len(types) <= MAX_STRUCTS:
             raise unsound("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}

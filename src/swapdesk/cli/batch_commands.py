@@ -130,10 +130,10 @@ def plan() -> None:
     ),
 )
 def create() -> None:
-    """Create the orders of FILE, group by group; with --failed, create the rows of a BATCH (by
-    default the newest) that became no order. Nothing is paid.
+    """Create the orders of FILE, group by group; with --failed, those that are missing in a BATCH
+    (by default the newest).
 
-    Exit 4 if the service refused rows; the orders of the other rows remain.
+    Nothing is paid. Exit 4 if the service refused rows; the orders of the other rows remain.
     """
 
 
@@ -166,7 +166,7 @@ def build() -> None:
 def sign() -> None:
     """Fund your smart account if it lacks money, and sign the bundle of a group.
 
-    On Solana each transaction is signed and sent; a bundle is not submitted before batch submit.
+    A bundle is only signed: batch submit submits it. On Solana each transaction is signed and sent.
     """
 
 

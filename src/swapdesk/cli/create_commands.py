@@ -323,11 +323,11 @@ def fund() -> None:
 )
 @desk_command(Declared(Effect.ONLY_READS, prints=("swapdesk.flows.dex.dex_swap:DryRun",)))
 def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
-    """Print the unsigned payload of a shown quote of an on-chain route.
+    """Print the unsigned payload of a quote of an on-chain route that was shown before.
 
-    The service is first asked what the quote needs, and the wallet's gate checks the payload on the
-    present state of the chain. Nothing is created, signed or sent. Exit 9 if the gate refuses, 5
-    for a quote that was not shown here within the last hour.
+    The service is first asked what the quote needs, and the wallet's gate checks the payload
+    against the present state of the chain. Nothing is created, signed or sent. Exit 9 if the gate
+    refuses, 5 if the quote was not shown here within the last hour.
     """
     if not dry_run:
         raise bad_input(

@@ -109,7 +109,7 @@ def quote() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:TokensDocument",)),
 )
 def tokens() -> None:
-    """Search tokens by symbol, name, chain or contract, also in a link.
+    """Search tokens by symbol, name, chain or contract, or by a link that contains one of these.
 
     If a contract is not in the list, the service is asked for it; such tokens are unverified.
     """
@@ -316,7 +316,7 @@ def _month(value: str) -> str:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:CommissionsDocument",)),
 )
 def commissions() -> None:
-    """Show what was earned, paid out and not paid yet, in US dollars."""
+    """Show the commissions earned, paid out and still to be paid, in US dollars."""
 
 
 @account.command()
@@ -389,11 +389,11 @@ searching = options(
     from_journal=True,
 )
 def why() -> None:
-    """Say why an order is where it is, and what to reply.
+    """Say why an order is where it is, and what to reply to its customer.
 
     TEXT is whatever names the order: an id, an address, a memo, a transaction hash, a link, a
-    request id, an amount with its symbol, or a message with one of these in it. A text of - is
-    read from standard input.
+    request id, an amount with its symbol, or a message with one of these in it. A text of - is read
+    from standard input.
     """
 
 

@@ -334,8 +334,9 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the orders that the filter ``kept`` selects, sorted, as the service has them. If the
-    service cannot be asked, returns them as the journal has them, and prints that."""
+    """Returns the orders that the filter ``kept`` selects, sorted. They are in the state that the
+    service states; if it cannot be asked, prints a message and returns them as the journal has
+    them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -524,8 +525,9 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _not_known(name: str, how: str = "") -> CommandError:
-    """Returns the error for an order that was not found. ``how`` is inserted into its sentence: a
-    comma, followed by what was searched."""
+    """Returns the error for an order that was not found. ``how`` is a comma followed by what was
+    searched, such as ``, by id and hash``; it is inserted into the error's sentence, or may be
+    empty."""
     return CommandError(
         Exit.NOT_FOUND,
         NOT_FOUND,
@@ -572,7 +574,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 def _only(what: str, values: Iterable[str]) -> str | None:
     """Returns the only one of ``values``; None if there are none. Raises CommandError (exit 2) if
-    there are several; ``what`` completes its message "3 …"."""
+    there are several. Its message begins with their number, followed by ``what``, such as "3 orders
+    begin with ab"."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

@@ -46,7 +46,7 @@ def said(error: Exception, code: int) -> int:
 
 
 class DirectoryInUse(Exception):
-    """Raised if another process uses this data directory."""
+    """Raised if another process uses the data directory."""
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:

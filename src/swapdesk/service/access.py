@@ -248,9 +248,9 @@ class Directory:
         lower case.
 
         ``access`` says whether ``partner-id`` alone is enough, ``writes`` whether the operation
-        changes something. If the request has both ``Authorization`` and ``partner-id``, the former
-        decides. Raises ServiceError, whose message never tells which part of a credential was
-        wrong. An unknown key costs the same work as a wrong secret, so that timing tells nothing.
+        changes something. If the request also has ``Authorization``, its ``partner-id`` is ignored.
+        Raises ServiceError, whose message never tells which part of a credential was wrong. An
+        unknown key costs the same work as a wrong secret, so that timing tells nothing.
         """
         authorization = headers.get("authorization")
         if authorization is not None:

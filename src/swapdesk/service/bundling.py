@@ -115,8 +115,8 @@ class Build(Struct, frozen=True):
     """The operations of a bundle: one for each token, or more if the payments in a token do not fit
     into one operation.
 
-    ``account_balance`` is the account's balance in wei. ``deposit_needed`` is the wei that it still
-    lacks to pay coins and gas; 0 if it has enough.
+    ``account_balance`` is the smart account's balance in wei. ``deposit_needed`` is the wei that
+    the account lacks to pay coins and gas; 0 if it has enough.
     """
 
     account: str

@@ -217,7 +217,8 @@ class ServiceCatalog:
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
-        """Returns the body of ``GET /tokens``, from a least-recently-used cache of whole pages."""
+        """Returns the body of ``GET /tokens``. Whole pages are cached; the least recently used ones
+        are dropped."""
         # The page answers the parameters, so their defaults must not split the key.
         key = query.model_dump_json()
         page = self._pages.get(key)

@@ -52,9 +52,9 @@ class Delivery(Struct, frozen=True):
 
 
 class Webhooks:
-    """Checks events and wakes ``worker`` and ``bundles``.
+    """Checks webhook events, and wakes ``worker`` or ``bundles`` for them.
 
-    ``secrets`` are the signing secrets by source.
+    ``secrets`` maps the source of an event to its signing secret.
     """
 
     def __init__(

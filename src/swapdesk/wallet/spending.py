@@ -145,8 +145,8 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of a limit is used now and how much is left, both in the limit's unit (tokens or
-    USD). If the use cannot be computed, because an amount without an upper bound or a price was
-    signed, ``used`` is None and ``left`` is 0."""
+    USD). ``used`` is None and ``left`` is 0 if the use cannot be computed, because something signed
+    has no upper bound, or no price."""
 
     PRINTED: ClassVar = {
         "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",

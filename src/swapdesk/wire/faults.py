@@ -242,8 +242,8 @@ REMOVED = {
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
     """Returns the fault with this name. ``given`` are the names of the members in the request's
-    body. Raises FaultRefused if no fault has this name, if the fault does not take one of these
-    members, or if the members select more or fewer targets than the fault allows."""
+    body. Raises FaultRefused if no fault has this name, if ``given`` contains a member that the
+    fault does not take, or if too many or no targets are given."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

@@ -227,7 +227,7 @@ class Keystore:
 
     def open(self, key: SecretBytes) -> SecretBytes:
         """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
-        Refused if it is wrong."""
+        Refused if ``key`` is wrong."""
         held = key.reveal()
         mac = keccak(bytes(held[16:32]) + self._ciphertext)
         if not hmac.compare_digest(mac, self._mac):
@@ -280,7 +280,7 @@ class Sealed:
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
         """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
-        Refused if it is wrong or if ``bound``, the plain part of the file, was changed."""
+        Refused if ``key`` is wrong or if ``bound``, the plain part of the file, was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
@@ -488,7 +488,7 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file, synced to disk, and the name of its account. Raises
+        """Writes a new key file and syncs it to disk, then stores the account's name. Raises
         FileExistsError if the file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
@@ -534,8 +534,8 @@ class WalletLock:
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Returns True if this process holds the lock. If it does not, every call tries to take the
-        lock, because the desk that held it may have ended."""
+        """Takes the lock unless this process has it already, and returns True if it has it now.
+        Every call tries again, because the desk that held the lock may have ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -394,8 +394,9 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with ``decimals``, which its contract states. If they are None, the token
-    gets 0 decimals and a symbol that says base units, so that its allowance can still be listed."""
+    """Returns the token with ``decimals``, which its contract states. If these are None, the
+    returned token has 0 decimals and a symbol like ``base units of USDC``, so that its allowance
+    can still be listed."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -563,8 +564,8 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """Returns the instructions that pay the deposit. If the deposit address is not a token account
-    itself, the first instruction opens a token account for it, unless it has one."""
+    """Returns the instructions that pay the deposit. If tokens are paid and the deposit address is
+    a wallet, the first instruction creates the wallet's token account unless that exists."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

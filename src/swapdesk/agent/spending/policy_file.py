@@ -53,8 +53,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` returns the open count of what was signed, which
-    also has the digest of the file. Raises Refused if the records fail."""
+    """Reads and writes the policy file. ``spent`` returns the record of what was signed; the digest
+    of the policy file is stored there too. Raises Refused if the records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE

@@ -113,8 +113,8 @@ the first transaction."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
-    """Returns the refusal to sign something for which ``transaction`` was signed, because that may
-    still be executed or has been."""
+    """Returns the refusal to sign something for which ``transaction`` was signed already. That
+    transaction was executed or still may be."""
     return Refused(
         "already_signed",
         f"{transaction.hash} was signed for this already and is {transaction.word}",
@@ -249,8 +249,9 @@ class Records:
         fees: tuple[int, int],
     ) -> None:
         """Raises Refused if ``draft`` may not be signed, because of another recorded transaction of
-        the account or because its nonce or fees do not fit. Called inside the database transaction
-        that records it. ``content`` identifies its call, ``of_node`` is the node's next nonce."""
+        the account or because its nonce or fees do not fit. ``content`` identifies the call of
+        ``draft``, ``of_node`` is the node's next nonce. Call this inside the database transaction
+        that then records ``draft``."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -323,8 +324,8 @@ class Records:
     ) -> SignedTransaction:
         """Records a signed transaction with its bytes and what can leave because of it, and returns
         it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
-        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused;
-        then nothing is recorded and the bytes must be dropped."""
+        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused
+        if the transaction may not be signed or the file fails; the caller then drops the bytes."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -442,9 +443,9 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Sets the recorded state of a transaction to ``state`` if its present state is one of
-        ``among``, together with code, confirmations and problem. Returns True if they were set.
-        With ``mined`` False, a transaction that is in a block already is left unchanged."""
+        """Sets state, code, confirmations and problem of a recorded transaction, but only if its
+        present state is one of ``among``. With ``mined`` False, a transaction that is in a block
+        already stays unchanged too. Returns True if the values were set."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

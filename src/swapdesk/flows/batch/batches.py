@@ -155,8 +155,8 @@ def begin_batch(
 
 
 def _created_before(ledger: Ledger, digest: str) -> Operation | None:
-    """Returns the newest batch with the same rows (``digest``) that became orders; None if there is
-    none. A later batch of the same rows that was refused makes no difference."""
+    """Returns the newest batch that has the same rows (``digest``) and whose rows became orders;
+    None if there is none. A later batch of these rows that was refused makes no difference."""
     same = "kind = 'batch' AND state = ? AND json_extract(body, '$.digest') = ?"
     acts = ledger.where(same, State.DONE, digest)
     return acts[-1] if acts else None

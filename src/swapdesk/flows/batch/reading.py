@@ -260,8 +260,8 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """Returns the encoding of a file, by its byte order mark. Without a mark, UTF-16 is recognised
-    by the zero byte that a Latin letter at the beginning has; everything else is UTF-8."""
+    """Returns the encoding of a file, by its byte order mark. A file without a mark is UTF-16 if
+    one of its first two bytes is zero, as in a Latin letter; otherwise it is UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
@@ -295,10 +295,10 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Returns the separator of a file, and its text with any ``sep=`` line emptied. The separator
-    is the one named in that line, if it splits the file into several columns. Otherwise it is the
-    one that yields the most known headings and then equally long rows. Raises UnreadableFile if
-    none fits."""
+    """Returns the separator of a file, and its text, in which any ``sep=`` line is now blank. The
+    separator is the one named in that line, if it splits the file into several columns. Otherwise
+    it is the one that yields the most known headings; if several do, the one that yields rows of
+    equal length. Raises UnreadableFile if none fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:

@@ -394,9 +394,8 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns ``symbol.chain`` for each token for which this text begins with ``beginning``.
-    Disabled and unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole
-    columns."""
+    """Returns the names of tokens, ``symbol.chain``, that begin with ``beginning``. Disabled and
+    unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole columns."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)

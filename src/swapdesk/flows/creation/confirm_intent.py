@@ -143,9 +143,9 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account called ``@name`` (the value of ``text``) if
-        the address passes ``check``. Returns ``text`` unchanged if it is no such name, the address
-        book has the name, or no account fits."""
+        """Returns the address of the wallet's account that ``text``, written as ``@name``, names.
+        Returns ``text`` unchanged if it is not such a name, if the address book has the name, or if
+        no account of that name passes ``check``."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -248,9 +248,10 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """Returns a quote request for the same tokens and amount as an earlier order, with new
-    ``options``, and the order's typed fields. Raises NotAgain if the order does not state enough or
-    a token is no longer swapped, and WishRefused if the options do not fit."""
+    """Returns a request for new quotes with the tokens and amount of an earlier order and with
+    ``options``. The result also has the order's fields as the user typed them. Raises NotAgain if
+    the order does not state enough or a token is no longer swapped, and WishRefused if the options
+    do not fit."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND

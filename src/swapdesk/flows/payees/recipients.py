@@ -306,12 +306,12 @@ def check_refund(
     memo: str | None = None,
 ) -> RecipientCheck:
     """Checks whether the deposit of ``token`` can be refunded to ``text`` on its chain if the swap
-    fails. An empty address is accepted unless ``required`` is True, because of a fixed rate or of
-    the route.
+    fails. An empty address is accepted unless ``required`` is True, which it is for fixed rates and
+    some routes.
 
-    The memo is ``memo``, or that of the address book if this is None; an empty text means no memo.
-    A refund without its memo is lost, so the user must agree to a memo that differs from that of
-    the address book.
+    If ``memo`` is None, the memo that the payment link or the address book states is used; an empty
+    text means no memo. A refund without its memo is lost, so the user must agree to a memo that
+    differs from the stated one.
     """
     if not text.strip():
         on = token.chain_data.name

@@ -33,8 +33,8 @@ NOTHING_SIGNED = "Nothing of this was signed."
 
 
 class Moved(Struct, frozen=True):
-    """What one holder gains or loses in a simulation. Each of ``amounts`` is an amount, negative if
-    it leaves the holder, and the token's symbol. ``yours`` is True for the signing account."""
+    """What one holder gains or loses in a simulation. ``amounts`` are (amount, token symbol) pairs;
+    an amount that leaves the holder is negative. ``yours`` is True for the signing account."""
 
     holder: str
     yours: bool
@@ -80,9 +80,9 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with the parts of a permit's signature merged into one row if no part
-    differs from what was confirmed. The parts are then either the signature made before or all
-    empty. If they are the signature, the row includes the permit's deadline."""
+    """Returns the rows with the parts of a permit's signature merged into one row, provided that
+    every part agrees with what was confirmed. The parts are either those of a signature made before
+    or all empty. In the first case the merged row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
@@ -238,9 +238,9 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Splits the rows of a review into fields and payments: the rows of all fields, with those that
-    several payments share stated once, and one row for each payment. With fewer payments than
-    :data:`FEWEST`, all rows are returned unchanged as fields, and no payments."""
+    """Splits the rows of a review into rows of fields and one row for each payment. Among the
+    former, rows that several payments have in common appear once. With fewer payments than
+    :data:`FEWEST`, returns all rows unchanged as fields, and no payments."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:

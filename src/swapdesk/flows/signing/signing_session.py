@@ -302,8 +302,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work has stopped, without a failure, at the step that it was asked to reach,
-        so that pressing a key continues it."""
+        """True if the work has reached the step that it was asked to reach, and stopped there
+        without a failure. Pressing a key continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property

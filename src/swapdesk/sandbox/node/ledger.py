@@ -188,11 +188,11 @@ class Payment(Struct, frozen=True, kw_only=True):
     """A row of the table ``payments``.
 
     ``units`` is the amount in smallest units; ``height`` is the height of the payment's block. For
-    a payment that one of the sandbox's wallets signed, ``wallet`` is this wallet, ``number`` counts
-    its payments, ``expires`` is the last height at which the payment can be executed, and ``raw``
-    is set while the payment is in no block. For the deposit of a leg, ``account`` is the id of the
-    leg, ``late`` is True if the deposit arrived after the deadline, and ``counted`` is True once it
-    has its confirmations.
+    a payment that one of the sandbox's wallets signed, ``wallet`` is this wallet and ``number`` the
+    payment's number in it. ``expires`` is the last height at which such a payment can be executed,
+    and ``raw`` is set while it is in no block. For the deposit of a leg, ``account`` is the id of
+    the leg, ``late`` is True if the deposit arrived after the deadline, and ``counted`` is True
+    once it has its confirmations.
     """
 
     id: int = 0
@@ -391,7 +391,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment to an exchange (``venue``) that was read from a block."""
+        """Books a payment that was read from a block and goes to an exchange (``venue``)."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -433,8 +433,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due that have enough confirmations; ``at``
-        becomes their due time. ``height`` is the chain's newest block."""
+        """Makes the deposits on an embedded chain due if they have enough confirmations; ``at``
+        becomes their due time. ``height`` is the height of the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"

@@ -74,8 +74,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Recovers deposits that a venue received and will not swap. The worker calls it while it holds
-    the lease of the order."""
+    """Recovers deposits that a venue received and will not swap. The worker holds the lease of the
+    order during each call."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)

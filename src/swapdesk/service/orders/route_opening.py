@@ -174,8 +174,8 @@ class Opening(Room):
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
         """Opens all legs of the order; on a private route the second leg, which pays the receiver,
-        is opened first. Returns the deposit instructions of the first and of the second leg; the
-        latter is None on a standard route."""
+        is opened first. Returns the deposit instructions of the first leg, and those of the second
+        leg (None on a standard route)."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":

@@ -132,8 +132,8 @@ async def lowered(
 ) -> VenueLimits:
     """Returns the bounds with the lower end moved down, as far as amounts have a price.
 
-    ``too_little`` is an amount known to have no price, so the new end is above it; if it is None,
-    the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
+    The new end is above ``too_little``, an amount known to have no price. If ``too_little`` is
+    None, the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
     """
     if too_little is None:
         return bounds

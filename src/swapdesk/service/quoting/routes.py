@@ -38,10 +38,10 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 class RouteQuestion(Struct, frozen=True):
     """A question for the prices of routes.
 
-    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent. If
-    ``markup_optional`` is True, venues that do not support markup are priced without it, instead of
-    being left out; it is True for a markup that is only the account's default. ``exclude`` lists
-    routes that must not be used, each as the codes of its venues.
+    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent.
+    ``markup_optional`` is True if the markup is only the account's default: venues that do not
+    support markup are then priced without it instead of being left out. ``exclude`` lists routes
+    that must not be used, each as the codes of its venues.
     """
 
     token_in: Token
@@ -167,7 +167,7 @@ async def price_leg(
 
     Returns an unpriced route if the amount is outside the venue's bounds, so that stated limits and
     quotes agree, or if the venue gives no price. ``cap`` is an additional upper bound of the amount
-    sent.
+    sent; None sets none.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)

@@ -103,8 +103,8 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the registered functions with an order and its former status ``before``, but only
-        if the status has changed."""
+        """Calls the registered functions with an order and its former status ``before`` (None for a
+        new order), but only if the status has changed."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -234,8 +234,8 @@ class Orders(Subject):
         version is not ``expected_version``, if the rank would become smaller, or if the confirmed
         transaction belongs to another order.
 
-        ``before`` is the former status, for the registered listeners; if it is None, they are not
-        called.
+        ``before`` is the former status, which is reported to the registered listeners. If
+        ``before`` is None, the listeners are not called.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -393,7 +393,7 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Sets the due time of these orders to ``now``, except where it is earlier already.
+        """Sets the due time of these orders to ``now``, unless an order is due earlier already.
 
         Unknown orders, orders that are still being opened, and orders that are never looked at
         again are not changed.

@@ -136,9 +136,9 @@ def call_is_paid_at_once(case: Case) -> Objections:
 
 @warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
-    """Yields a warning if an API call is paid to a payee or in a token to which no earlier call was
-    paid. The user is not asked about each call, so a service that was taken over could otherwise
-    redirect the payments."""
+    """Yields a warning if an API call is paid on a chain, in a token or to a payee that no earlier
+    call had in this combination. The user is not asked about each call, so a service that was taken
+    over could otherwise redirect the payments."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:

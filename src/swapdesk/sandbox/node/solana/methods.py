@@ -251,9 +251,9 @@ def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[
     """Returns the answer of ``getRecentPrioritizationFees``: a fee for each of the last WINDOW
     blocks.
 
-    The fee of a block is the highest of several prices: the lowest price that any transaction in
-    the block paid, and, for each account that ``asked`` names, the lowest price that a transaction
-    writing to this account paid.
+    The fee of a block is the highest of several prices. The first is the lowest price that any
+    transaction in the block paid. For each account that ``asked`` names, there is also the lowest
+    price paid by a transaction that writes to the account.
     """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height

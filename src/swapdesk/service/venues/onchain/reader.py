@@ -51,9 +51,9 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns by how much the price of this swap is worse than that of a very small swap through
-    the same pools, as a share of the latter (0 to 1). The pools' fees worsen both prices alike, so
-    they do not affect the result."""
+    """Returns the share (0 to 1) by which the price of this swap is worse than that of a very small
+    swap through the same pools. The pools' fees worsen both prices alike, so they do not affect the
+    result."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
