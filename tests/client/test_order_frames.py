@@ -173,7 +173,7 @@ def test_one_character_otherwise(members: Callable[[], list[tuple[str, str]]]) -
     assert frames.read(good) is not None
     parts = [len(good), *(at for text in (TOKEN, ANOTHER) for at in around(good, text))]
     edges = [at for at in range(len(good)) if any(abs(at - part) <= EDGE for part in parts)]
-    sample = random.Random(7).sample(range(len(good)), sampling.examples(len(good)))
+    sample = random.Random(7).sample(range(len(good)), sampling.examples(len(good), 8))
     for at in sorted({*edges, *sample}):
         for put in ("", "x", ",", '"', "}", good[at] * 2):
             message = good[:at] + put + good[at + 1 :]

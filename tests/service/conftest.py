@@ -116,7 +116,10 @@ same over both: ``test_same_answers.py`` holds every operation's answers against
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     module = metafunc.module.__name__.rpartition(".")[2]
-    if "engine" in metafunc.fixturenames and module in OF_WHAT_IS_STORED:
+    chosen = any(
+        mark.args[0] == "engine" for mark in metafunc.definition.iter_markers("parametrize")
+    )
+    if "engine" in metafunc.fixturenames and module in OF_WHAT_IS_STORED and not chosen:
         metafunc.parametrize("engine", databases.NAMES, indirect=True)
 
 

@@ -20,7 +20,7 @@ from swapdesk.service.app import build_service
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operations import OPERATIONS
 
-EXAMPLES = 12
+EXAMPLES = 8
 FULL_EXAMPLES = 800
 """Of each operation; with the values at every bound more than 20,000 calls in all."""
 SMALL = settings(

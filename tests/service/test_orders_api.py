@@ -382,6 +382,7 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_every_answer_is_what_the_document_states(
     held: tuple[list[httpx2.AsyncClient], HeldAnswers], service: ServiceParts
 ) -> None:
