@@ -44,7 +44,7 @@ from swapdesk.flows.desk import Desk
 from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
-from swapdesk.flows.wallet.chain_links import is_private_node, live_links, sandbox_links
+from swapdesk.flows.wallet.chain_links import is_private_node, live_links
 from swapdesk.flows.wallet.local_wallet import (
     ChainHoldings,
     ChainReader,
@@ -94,7 +94,10 @@ class Bench(Struct):
     """A connected desk in a home of its own, and its wallet."""
 
     desk: Desk
-    wallet: LocalWallet
+
+    @property
+    def wallet(self) -> LocalWallet:
+        return self.desk.wallet
 
     async def funded(self) -> None:
         """Until everything the faucet gave is on the chains."""
@@ -112,10 +115,8 @@ async def bench_at(home: Path, sandbox: Sandbox) -> AsyncIterator[Bench]:
     desk = Desk.open(load_settings({}, Home.at(home)))
     await desk.connect(sandbox_connection(sandbox.ready), follow=False)
     await desk.refresh_reference()
-    links = sandbox_links(sandbox.ready)
-    wallet = LocalWallet(desk.settings, desk.clock, links, desk.catalog, program=CHEAP)
-    yield Bench(desk, wallet)
-    await wallet.close()
+    desk.wallet._program = CHEAP
+    yield Bench(desk)
     await desk.close()
 
 
@@ -131,18 +132,6 @@ async def rich(sandbox: Sandbox) -> AsyncIterator[Bench]:
     """In the home of the sandbox, whose wallet has what the faucet gives."""
     async with bench_at(sandbox.home, sandbox) as bench:
         yield bench
-
-
-async def test_a_gift_that_is_not_looked_for_is_not_waited_for(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As before the list of tokens was read, which a desk that pays for its calls pays for."""
-    bench.wallet.tokens = ChainTokens(None)
-    await bench.wallet.prepare_sandbox()
-    held = await bench.wallet.holdings()
-    bench.wallet.given(next(one for one in held if one.chain == "polygon"), None)
-    monkeypatch.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", "no wait")
-    assert len(await bench.wallet.holdings()) == len(held)
 
 
 async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
@@ -180,8 +169,10 @@ async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> 
     assert 890 < (wallet.locks_in or 0) <= 900
 
 
-async def test_a_total_waits_for_what_the_faucet_sends(bench: Bench) -> None:
-    wallet, control = bench.wallet, bench.desk.link.control
+async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
+    """So does a total. Nobody reads them again when that comes: nothing would say that 0 is of
+    before."""
+    desk, wallet, control = bench.desk, bench.wallet, bench.desk.link.control
     assert control is not None
     account, _ = await wallet.prepare_sandbox()
     (before,) = [one for one in await wallet.holdings() if one.chain == "base"]
@@ -197,16 +188,6 @@ async def test_a_total_waits_for_what_the_faucet_sends(bench: Bench) -> None:
         (base,) = [one for one in await reading if one.chain == "base"]
     assert base.holdings[0].amount == 3
     assert before.place == base.place
-
-
-async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
-    """Nobody reads it again when that comes: nothing would say that 0 is of before."""
-    desk, wallet = bench.desk, bench.desk.wallet
-    wallet._program = CHEAP
-    control = desk.link.control
-    assert control is not None
-    account, _ = await wallet.prepare_sandbox()
-    (base,) = [one for one in await wallet.holdings(account) if one.chain == "base"]
     usdc = resolve("usdc.base", desk.catalog).token
     (asset,) = await wallet.tokens.called("base", ["USDC"])
     client = await wallet.client()
@@ -234,8 +215,7 @@ async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
 async def test_a_wallet_is_filled_when_who_asked_is_gone(bench: Bench) -> None:
     """A page that is left at once leaves no accounts half made, and whoever asks for a balance
     next is told that of after the faucet's transfers."""
-    desk, wallet = bench.desk, bench.desk.wallet
-    wallet._program = CHEAP
+    desk, wallet = bench.desk, bench.wallet
     page = asyncio.create_task(
         read_wallet(wallet, None, desk.link.control, dict, heard=str, made=str)
     )
@@ -298,9 +278,20 @@ async def test_an_allowance_is_listed_and_revoked_once(rich: Bench) -> None:
     assert sum(name.startswith("revoke") for name in names) == 1
 
 
-async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> None:
-    wallet = bench.wallet
+async def test_a_chain_that_does_not_answer_spoils_no_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wallet, known = bench.wallet, bench.wallet.tokens
     await wallet.prepare_sandbox()
+    # A gift that is not looked for is not waited for: as before the list of tokens was read, which
+    # a desk that pays for its calls pays for.
+    wallet.tokens = ChainTokens(None)
+    held = await wallet.holdings()
+    wallet.given(next(one for one in held if one.chain == "polygon"), None)
+    with monkeypatch.context() as patched:
+        patched.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", "no wait")
+        assert len(await wallet.holdings()) == len(held)
+    wallet.tokens = known
     await wallet.close()
     wallet.links = tuple(
         replace(one, rpc="http://127.0.0.1:9/") if one.name in ("base", "solana") else one

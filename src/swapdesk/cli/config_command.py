@@ -47,7 +47,7 @@ def config() -> None:
 def show(call: CliContext) -> None:
     """Print name, value and origin of every setting; secrets are masked.
 
-    Exit 2 if something is wrong in config.toml, its keys or a theme file.
+    Exit 2 if something is wrong in config.toml (its key bindings included) or in a theme file.
     """
     from swapdesk.palette_files import read_palettes
 

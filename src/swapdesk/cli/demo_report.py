@@ -234,7 +234,7 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 
 def _check_place(file: Path) -> None:
     """Raises CommandError if ``file`` exists, unless it is the page of an earlier demonstration,
-    which may be replaced. A pipe or a device may be written."""
+    which may be replaced, or a pipe or device."""
     with _writing(file):
         if not file.parent.is_dir():
             raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")

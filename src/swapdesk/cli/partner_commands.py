@@ -276,8 +276,7 @@ def sums() -> None:
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
-    Commissions are booked that were earned at least 30 days ago and not paid before. No money is
-    moved.
+    This books all that were earned at least 30 days ago and not paid before. No money is moved.
     """
 
 

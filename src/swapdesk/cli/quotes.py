@@ -225,7 +225,7 @@ async def report_quotes(
     **typed: Any,
 ) -> None:
     """Asks for quotes, keeps them for later commands and prints them. ``account`` is the name or
-    address of the account that would sign a swap on chains. Raises CommandError (exit 4) if no
+    address of the account that would sign an on-chain swap. Raises CommandError (exit 4) if no
     route is usable."""
     route = read_route(typed, types, providers)
     if preset is not None:

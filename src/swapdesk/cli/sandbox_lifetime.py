@@ -36,8 +36,8 @@ was installed with an earlier release may lack it."""
 
 def require_extra(extra: str, what: str = "") -> None:
     """Raises CommandError (exit 2) if a package of the extra is missing; the error names the
-    command that installs it. ``what`` is the feature that the error says needs the extra; if it is
-    empty, a usual one is named."""
+    command that installs it. ``what`` is the feature that needs the extra, as the error names it;
+    if it is empty, the error names the usual feature of this extra."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)

@@ -59,9 +59,9 @@ async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
     """Finds the orders that ``text`` refers to, with at most ``reads`` calls of the service, and
-    prints their diagnosis; with ``whole``, also how the text was read and where was searched. If
-    the home has no list of chains and tokens, it is loaded first; this does not count as one of the
-    calls."""
+    prints their diagnosis. With ``whole``, also prints how the text was read and which places were
+    searched. If the home has no list of chains and tokens, it is loaded first; this does not count
+    as one of the calls."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)

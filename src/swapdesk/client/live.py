@@ -238,8 +238,8 @@ class Backoff:
 
     def next(self, told: float | None) -> float:
         """Returns the seconds to wait before the next attempt to connect. ``told`` is the wait that
-        the service asked for, or None. The result is never shorter than ``told``, unless ``told``
-        exceeds ``longest_retry_after``, which is then the least wait."""
+        the service asked for, or None. The result is at least as long as ``told`` or
+        ``longest_retry_after``, whichever is shorter."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)

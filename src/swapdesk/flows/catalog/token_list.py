@@ -86,11 +86,8 @@ class _TokenRow(NamedTuple):
 class TokenRow(_TokenRow):
     """One token on one chain. ``price`` is in USD, and ``change`` is in percent over 24 hours.
     ``contract`` is None for a native coin. ``verdict`` is the result of the token's security scan,
-    or its state if disabled.
-
-    ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
-    the lower-case texts that are searched.
-    """
+    or says that the token is disabled. ``enabled`` is False if the token or its chain is disabled.
+    ``symbol_key`` and ``text_key`` are the lower-case texts that are searched."""
 
     __slots__ = ()
     PRINTED: ClassVar = {
@@ -394,9 +391,8 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns ``symbol.chain`` for each token for which this text begins with ``beginning``.
-    Disabled and unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole
-    columns."""
+    """Returns the names of tokens, ``symbol.chain``, that begin with ``beginning``. Disabled and
+    unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole columns."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)

@@ -302,7 +302,7 @@ class Demonstration:
         self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
-        """Makes the reply to Alice that the diagnosis contains, for the pane of support."""
+        """Puts the diagnosis's reply to Alice into the pane of support."""
         assert self._sheet is not None  # the order was found before
         self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
         self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")

@@ -145,8 +145,8 @@ def compared_after(
     """Returns what a watcher can compare after Bob was paid: amount and time of the deposit
     ``paid`` and of the payout ``got``, and how often Bob's address was paid.
 
-    ``since`` are the exchanges' payouts to others since the deposit. ``crowd`` are the payouts in
-    ``since`` whose amount fits the deposit as well as Bob's.
+    ``since`` are the exchanges' payouts to others since the deposit. ``crowd`` are those in
+    ``since`` whose amount could also come from the deposit.
     """
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
@@ -195,8 +195,8 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Returns those payouts in ``since`` whose amount fits the deposit ``paid`` as well as Bob's
-    payout ``got`` does."""
+    """Returns those payouts in ``since`` whose amount could, like that of Bob's payout ``got``,
+    come from the deposit ``paid``."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
     return [payout for payout in since if least <= payout.units * _HUNDRED <= most]

@@ -288,8 +288,8 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Returns those of ``words`` with which exactly one order's id begins, each mapped to that
-        id."""
+        """Maps words to order ids: each of ``words`` that is the beginning of exactly one order's
+        id, to that id. Other words are left out."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
@@ -329,9 +329,8 @@ class OrderLog:
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Returns the recipients that orders of this desk paid. Only orders count that were
-        completed, that were confirmed here singly or in a batch, and whose recipient is the
-        confirmed one."""
+        """Returns the recipients that orders of this desk paid. An order counts only if it was
+        completed, was confirmed here (singly or in a batch), and paid the confirmed recipient."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
