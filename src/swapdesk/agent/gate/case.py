@@ -61,8 +61,8 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns how much of the token sold can leave because of a payload, whose decoded content is
-    ``claim``. It has 0 units if the payload cannot take that token."""
+    """Returns how much of the token sold a payload lets leave the account. ``claim`` is the
+    payload's decoded content. The result has 0 units if the payload cannot take that token."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -96,8 +96,8 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 def taker(claim: Claim) -> tuple[str, bool]:
     """Returns (address, allows). ``address`` is the party that can take the token because of this
-    payload; empty if the payload moves the token without one. ``allows`` is False if that party
-    needs an allowance from another signature."""
+    payload; empty if no other party is involved. ``allows`` is False if that party needs an
+    allowance from another signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -193,8 +193,8 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, which may not be created yet. None if the
-        profile has no smart accounts or the chain is Solana."""
+        """The address of the account's own smart account, even if that is not created yet. None if
+        the profile has no smart accounts or the chain is Solana."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
@@ -217,8 +217,8 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns the numbers in ``data``, the answer of a contract: one for each word of 32 bytes.
-    Returns None unless there are exactly ``count`` words."""
+    """Returns a number for each word of 32 bytes in ``data``, a contract's answer. Returns None
+    unless there are exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -358,8 +358,8 @@ def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Rea
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Returns each nonce of the payload, with the call to the chain that tells whether the nonce is
-    unused. ``owner`` is the address of the signing account."""
+    """Returns a pair for each nonce of the payload: the nonce, and the call that asks the chain
+    whether it is unused. ``owner`` is the address of the signing account."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -381,8 +381,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """Returns the call to the chain that tells whether a document signed earlier is still unused.
-    None for a document that never expires, and for a transaction."""
+    """Returns the call that asks the chain whether a document signed earlier is still unused. None
+    for a document that never expires, and for a transaction."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -445,8 +445,8 @@ Objections = Iterator[Objection]
 
 class Rule(Struct, frozen=True):
     """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
-    that the rule compares with what the user confirmed. A field whose meaning is in no rule's
-    ``binds`` is shown to the user as "not in the quote"."""
+    that the rule compares with what the user confirmed. The review tells the user which fields no
+    rule compares."""
 
     code: str
     severity: Severity

@@ -60,7 +60,7 @@ class Means(Struct, frozen=True):
     one that was not read yet is missing. ``in_smart_account`` is what the account's smart account
     holds, which is read only if the account has too little. ``coin`` is the balance of the native
     coin, for gas. ``filling`` is True while the sandbox's faucet sends money. ``problem`` is a
-    sentence that says why nothing can be paid on the chain; empty if it can.
+    sentence that says why nothing can be paid on the chain; empty if there is no reason.
     """
 
     chain: str
@@ -170,8 +170,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem if all problems of the file are amounts with a decimal comma
-        and no amount has a point, so that the commas can be replaced. None otherwise."""
+        """The first row with a problem, if all problems of the file are amounts with a decimal
+        comma and no amount has a point; the commas can then be replaced. None otherwise."""
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)

@@ -186,8 +186,8 @@ class RowJudge(Struct):
         return check
 
     def named(self, row: Row, column: SheetColumn) -> Named:
-        """Returns the token that a row names in ``column``, with the findings about it. The result
-        for the same text is kept for later rows."""
+        """Returns the token that a row names in ``column``, with the findings about it. Rows with
+        the same text get the same result without judging it again."""
         chain = row.cell("chain") if column == "buy" else ""
         key = (row.cell(column), chain, column)
         if key not in self._named:

@@ -130,7 +130,7 @@ def promise_ended(session: SigningSession[Any]) -> str:
 class SigningKind(Struct, Generic[A], frozen=True):
     """One kind of work that asks for signatures, such as a swap or a revocation.
 
-    The functions among the fields get the session; those that report its state may raise
+    Fields that are functions are called with the session; those that report its state may raise
     JournalUnavailable. The defaults suit work that consists of a single transaction.
     """
 

@@ -129,10 +129,12 @@ class Holding(Struct, frozen=True):
 
 class ChainHoldings(Struct, frozen=True):
     """The balances of one account on one chain: the native coin, then the tokens that the account
-    has. If ``smart`` is not None, the balances are those of the account's smart account at this
-    address, including the EntryPoint's deposit for its gas. ``problem`` says why the chain could
-    not be read, and ``next`` who acts next; ``holdings`` is then empty. It is also empty while
-    ``reading`` is True."""
+    has. If ``smart`` is not None, it is the address of the account's smart account; the balances
+    are that account's and include its deposit in the EntryPoint.
+
+    If the chain could not be read, ``problem`` says why, ``next`` says who acts next, and
+    ``holdings`` is empty. ``holdings`` is also empty while ``reading`` is True.
+    """
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
