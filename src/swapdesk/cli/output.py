@@ -419,7 +419,7 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> bool:
     """Returns True if the value consists only of texts, whole numbers, truth values, None, and
-    lists and dictionaries of these. Values of subclasses do not count."""
+    lists and dictionaries of these; False if any of them is of a subclass."""
     if type(value) is dict:
         return all(_plain(item) for item in value.values())
     if type(value) is list:

@@ -601,5 +601,5 @@ def tour() -> None:
     """Open the desk of the sandbox with a guide that waits for your own keys.
 
     The guide leads from a token to a payout, and to finding the order again. ctrl+c ends the tour,
-    and you can use the desk.
+    and the desk stays open for you.
     """

@@ -247,9 +247,9 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns the best private route over a coin of a local chain; if there is none, the best
-        other private route. A demonstration of an ordinary swap gets the best standard route.
-        Raises DemoFailed if there is no route."""
+        """Returns the best private route whose coin in between is on a local chain; if there is
+        none, the best other private route. A demonstration of an ordinary swap gets the best
+        standard route. Raises DemoFailed if there is no route."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
