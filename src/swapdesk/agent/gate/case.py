@@ -128,7 +128,7 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 class PastSignature(Struct, frozen=True):
     """One signature that the agent gave out earlier. ``key``, ``step``, ``total`` and ``complete``
-    are set for a document or a UserOperation, ``hash``, ``code`` and ``nonce`` for a transaction."""
+    are set for a document or UserOperation, ``hash``, ``code`` and ``nonce`` for a transaction."""
 
     content: bytes
     """The hash that identifies what was signed (``Claim.content``)."""
@@ -139,8 +139,8 @@ class PastSignature(Struct, frozen=True):
     token: str | None
     contract: str | None
     key: str | None = None
-    """Names the chain of signatures that a document belongs to; of a UserOperation, its smart account
-    and nonce."""
+    """Names the chain of signatures that a document belongs to; for a UserOperation, its smart
+    account and nonce."""
     step: int | None = None
     total: int | None = None
     complete: bool = False
