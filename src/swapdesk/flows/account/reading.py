@@ -94,9 +94,9 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit will be used up if calls go on at the pace of the current window; now if
-        it is used up. None if it lasts until the window ends, or if too little of the window has
-        passed to tell."""
+        """When the limit will be used up if calls go on at the pace of the current window; the
+        present time if it is used up already. None if the window will end first, or if too little
+        of it has passed to tell."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now

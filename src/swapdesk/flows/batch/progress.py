@@ -775,8 +775,8 @@ def _progress(journal: Journal, batch: Batch) -> BatchProgress:
 
 class ResultRow(Struct, frozen=True, rename="camel"):
     """One row of the file of results: the row's cells and its outcome. ``orderState`` is the state
-    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` are those
-    of the payout, null before it. ``finished`` is when the order ended."""
+    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` describe
+    the payout, null before it. ``finished`` is when the order ended."""
 
     row: int
     line: int
