@@ -86,9 +86,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. If they have a problem, raises CommandError (exit
-        2), unless ``lenient`` or ``mending`` is True. With ``mending``, a profile that does not
-        exist is accepted, too, so that the configuration can be repaired."""
+        """Reads configuration and environment. Raises CommandError (exit 2) if they have a problem.
+        With ``lenient``, only a profile that does not exist is such a problem; with ``mending``,
+        not even that, so that the configuration can be repaired."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -119,8 +119,8 @@ class CliContext(Struct):
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """Returns what the user should do about a profile that does not exist. ``problem`` is None, and
-    the result empty, if the command line names the profile."""
+    """Returns advice for a profile that does not exist. ``problem`` says where the profile is
+    named; None means on the command line, and the advice is then empty."""
     if problem is None:
         return ""
     if problem.file is None:

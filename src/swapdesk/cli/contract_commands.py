@@ -108,8 +108,8 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
     """Say where the documents speak of NAME: an error code, a command, an exit code, or a screen by
     the name in its frame.
 
-    Without a NAME the pages are listed. They are files beside the program; a release that has a
-    site names the address there, too.
+    Without a NAME the pages are listed. The pages are files beside the program; if the release has
+    a web site, their addresses on it are named, too.
     """
     words = " ".join(name)
     places = places_of(words) if words else all_places()

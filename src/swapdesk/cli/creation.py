@@ -166,7 +166,7 @@ class CreateDryRunDocument(Struct, frozen=True):
 
 
 class SwappedDocument(Struct, frozen=True):
-    """A swap on chains. ``signed`` are the titles of everything that was signed. ``hash`` is None
+    """An on-chain swap. ``signed`` are the titles of everything that was signed. ``hash`` is None
     if the venue settles the swap itself, without a transaction of the wallet."""
 
     PRINTED: ClassVar = {
@@ -275,7 +275,8 @@ class Creation:
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
         """Returns the intent, which fixes everything that the user confirms about the chosen route.
-        ``sender`` is the address that swaps on chains; None if the order is paid by a deposit."""
+        ``sender`` is the address that makes an on-chain swap; None if the order is paid by a
+        deposit."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
@@ -320,8 +321,8 @@ class Creation:
     def _accepted(self, intent: Intent, created: Created) -> Created:
         """Accepts a created order whose output is lower than the confirmed output, if the output is
         not below ``--min-out`` or if the user agrees. Returns the accepted order, whose deposit
-        address may be shown. Returns ``created`` unchanged, so that its address stays hidden, if
-        the lower output is not accepted or there is nothing to accept."""
+        address may be shown. Otherwise returns ``created`` unchanged; after a refusal, its address
+        stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -412,7 +413,7 @@ class Creation:
 
 
 class DexCreation(Creation):
-    """Makes a swap on chains with the profile's wallet. Swaps that an earlier run left unfinished
+    """Makes an on-chain swap with the profile's wallet. Swaps that an earlier run left unfinished
     are finished first."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:

@@ -334,9 +334,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the orders that the filter ``kept`` selects, sorted. They are in the state that the
-    service states; if it cannot be asked, prints a message and returns them as the journal has
-    them."""
+    """Returns the orders that the filter ``kept`` selects, sorted, as the service has them. If the
+    service cannot be asked, prints a message and returns the orders as the journal has them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -433,8 +432,8 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Prints a line for each call or payment whose outcome is unknown: what it may have done. If
-    ``service_ids`` is given, only payments of these orders are printed."""
+    """Prints a line for each call or payment whose outcome is unknown; the line says what may have
+    been done. If ``service_ids`` is given, only payments of these orders are printed."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
@@ -539,9 +538,10 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """Returns the order with the id ``name`` like :func:`find_order`, or the only order that has
-    ``name`` in an address, a hash or a request id. The journal and the service's list are searched.
-    Commands that pay an order do not use this function, because they accept only an id."""
+    """Returns the order that :func:`find_order` finds by its id, or otherwise the only order that
+    has ``name`` in an address, a hash or a request id. The journal and the service's list are
+    searched. Commands that pay an order do not use this function, because they accept only an
+    id."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     service_id = _known_id(call, name)

@@ -31,9 +31,9 @@ EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 
 
 class Fault(Struct, frozen=True):
-    """A fault that the sandbox can produce. A request for it must contain exactly one of the
-    ``selectors``, the members that name the target. If ``unselected`` is True, the request may also
-    contain none of them."""
+    """A fault that the sandbox can produce. ``selectors`` are the members of a request that can
+    name the target; the request must contain exactly one of them, or may contain none if
+    ``unselected`` is True."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",

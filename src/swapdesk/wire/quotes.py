@@ -202,7 +202,8 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair by route type. Each may be null (contract 6.1)."""
+    """The limits of a pair, with one field for each route type, which may be null (contract
+    6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 

@@ -95,8 +95,9 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the key with a library other than OpenSSL. OpenSSL refuses an r that is small for
-        n, although RFC 7914 allows it and the example of Keystore v3 has such an r."""
+        """Derives the key with a library other than OpenSSL. OpenSSL refuses a small scrypt
+        parameter r together with a large n, although RFC 7914 allows it and the example of keystore
+        v3 has it."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -308,8 +309,8 @@ class KeyFile(Struct, frozen=True):
 
     def open(self, key: SecretBytes) -> SecretBytes:
         """Returns the 32 bytes of the private key (EVM) or of its seed (Solana). ``key`` is the key
-        derived from the pass phrase. Raises Refused if it is wrong or the plain part of the file
-        was changed."""
+        derived from the pass phrase. Raises Refused if ``key`` is wrong or the plain part of the
+        file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)

@@ -131,7 +131,7 @@ class Wallet:
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
         """Opens the spending policy with the pass phrase, at the same time as the keys. A policy
-        that does not open with it stays closed, because it does not belong to this wallet."""
+        that this pass phrase does not open stays closed, because it is not this wallet's."""
         derivation = self._policy.derivation()
         if derivation is not None:
             held, sealed = derivation
@@ -253,7 +253,7 @@ class Wallet:
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """Returns the account at ``address`` and its private key. The key is read from its file
         with the pass phrase, even if the account is unlocked. Raises Refused if the pass phrase
-        does not open it."""
+        does not open the file."""
         files, _ = self._directory.read()
         file = next((file for file in files if file.account.address == address), None)
         if file is None:

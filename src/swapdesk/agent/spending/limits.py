@@ -69,21 +69,20 @@ class Spend(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """Everything that can leave because of one payload.
-
-    ``gas`` is the amount of the native coin for gas, None if the payload pays no gas itself.
-    ``payees`` are the addresses that receive or may take something, except the owner's. ``content``
-    identifies the payload; the chain executes only one of several payloads with the same ``once``.
-    ``unreadable`` is True if it is unknown what the payload does.
-    """
+    """Everything that can leave because of one payload."""
 
     chain_id: int | None
     spends: tuple[Spend, ...]
     payees: tuple[str, ...]
+    """The addresses that receive or may take something, except the owner's."""
     content: bytes
+    """Bytes that identify the payload."""
     once: str
+    """An identifier: of several payloads with the same one, the chain executes only one."""
     gas: Spend | None = None
+    """The amount of the native coin for gas; None if the payload pays no gas itself."""
     unreadable: bool = False
+    """True if it is unknown what the payload does."""
 
     @property
     def all(self) -> tuple[Spend, ...]:

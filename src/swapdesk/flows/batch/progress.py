@@ -90,19 +90,19 @@ _WORDS = {
 
 
 class GroupStanding(Struct, frozen=True):
-    """How far the payment of one group is. ``bundle`` is its newest bundle, None before one is
-    built. ``payments`` are the wallet's transactions for the group, oldest first.
-
-    ``withdrawn`` is the hash of the transaction that returned the bundle's money from the smart
-    account to the owner; None if there is none. ``since`` is the number of the first bundle built
-    after the last such withdrawal; the money that funded earlier bundles is back with the owner.
-    """
+    """How far the payment of one group is."""
 
     group: Group
     bundle: Bundle | None
+    """The group's newest bundle; None before one is built."""
     payments: tuple[Operation, ...]
+    """The wallet's transactions for the group, oldest first."""
     withdrawn: str | None = None
+    """The hash of the transaction that returned the bundle's money from the smart account to the
+    owner; None if there is none."""
     since: int = 0
+    """The number of the first bundle built after the last such withdrawal. The money that funded
+    earlier bundles is back with the owner."""
 
     @property
     def batch_id(self) -> str:

@@ -261,7 +261,8 @@ def _text(name: str, content: bytes) -> str:
 
 def _encoding(content: bytes) -> str:
     """Returns the encoding of a file, by its byte order mark. A file without a mark is UTF-16 if
-    one of its first two bytes is zero, as in a Latin letter; otherwise it is UTF-8."""
+    exactly one of its first two bytes is zero, as it is for a Latin letter; otherwise it is
+    UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
@@ -423,8 +424,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns the cells ``sell_amount`` and the one after it if they may be one amount that was
-    split at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
+    """Returns the cell ``sell_amount`` and the next one if the two may be one amount that was split
+    at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):

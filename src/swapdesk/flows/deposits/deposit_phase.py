@@ -38,10 +38,10 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the order's deposit is shown. HIDDEN means that the address is withheld
-    while the order still awaits its deposit. After the deadline the result is EXPIRED. An address
-    withheld for any other reason than an outstanding second answer of the service stays HIDDEN even
-    then."""
+    """Returns how much of the order's deposit is shown. While the order awaits its deposit, the
+    result is HIDDEN if the address is withheld, otherwise EXPIRED once the deadline has passed.
+    After the deadline, an address that is withheld only until the service confirms the order in a
+    second answer counts as not withheld."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
