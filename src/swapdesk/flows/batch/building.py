@@ -335,8 +335,8 @@ def _partition(
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
     """Returns the operation to sign, with its EntryPoint and chain id. Raises Stopped if the
-    service left the operation out of its answer, because the user would then sign something
-    unseen."""
+    service did not send the operation itself, because the desk signs nothing that it cannot
+    show."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"

@@ -288,8 +288,8 @@ class GroupPayment:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Returns the rows that can be paid, without orders that were paid in another way or may
-        have been."""
+        """Returns the rows that can be paid, leaving out orders that were or may have been paid in
+        another way."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:

@@ -384,8 +384,9 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Returns the column of each cell in a row, None where the heading is unknown, and the unknown
-    headings. Raises UnreadableFile if a column is there twice or a needed one is missing."""
+    """Returns (columns, unknown). ``columns`` has the column of each cell in a row, None where the
+    heading is unknown; ``unknown`` has the unknown headings. Raises UnreadableFile if a column is
+    there twice or a needed one is missing."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
