@@ -19,7 +19,8 @@ from swapdesk.wire.encoding.text import is_unsafe, safe_text
 from swapdesk.wire.tokens import Token
 from web_documents import WebDocument, hold_sealed
 
-TEXTS = web_texts() + control_texts()[::5] + invisible_texts()[::4]
+TEXTS = web_texts() + control_texts()[::20] + invisible_texts()[::8]
+"""More of them: ``tests/test_web_page.py``."""
 DRAWN = "Alice → Pell → ETH → Halyard → Bob"
 
 
