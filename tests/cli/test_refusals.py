@@ -13,6 +13,7 @@ import pytest
 from cli.desks import Desk
 from cli.lying_service import Rewrite, rewriting_service
 from harness import Result
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuotePresets
 from swapdesk.sandbox.world import find_token
@@ -388,7 +389,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("end", "line", "options", "said"),
     [(end, *row) for end, rows in REFUSED.items() for row in rows],
 )
