@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import os
 import reprlib
 import shutil
@@ -30,6 +31,11 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Pictures have the glyphs of a locale that can write them.
 os.environ["LC_ALL"] = "C.UTF-8"
+
+# A client in process asks for it at each request, and an import that fails is tried anew each time:
+# a tenth of what such a request costs.
+if importlib.util.find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 # As at the entries of our own processes.
 leave_out_validator_keys()

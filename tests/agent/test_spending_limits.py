@@ -328,7 +328,7 @@ def emptied(spent: RecordsFile, monotonic: Callable[[], float]) -> SpentRecord:
     return SpentRecord(spent, monotonic)
 
 
-@settings(max_examples=examples(10_000, part=20), deadline=None)
+@settings(max_examples=examples(10_000, part=40), deadline=None)
 @given(policy=LIMITS, events=EVENTS)
 def test_no_total_exceeds_its_limit(
     spent: RecordsFile, policy: SpendingPolicy, events: list[tuple]

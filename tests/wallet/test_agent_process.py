@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from solders.keypair import Keypair
 
 from corpus import Case, load
-from flows.test_background import kill
+from flows.test_tracking import kill
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE, eventually
 from rows import each_row

@@ -174,9 +174,9 @@ for example by children of a killed sandbox that have not ended yet."""
 class ServeOptions(Struct, frozen=True):
     """Options of a sandbox.
 
-    ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
-    and to 0 and 1 for new data. With ``lifeline`` the sandbox ends when its stdin ends. With
-    ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
+    ``port`` 0 takes a free port. If ``seed`` or ``speed`` is None, the value in the data directory
+    is used; for new data these are 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends.
+    With ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
 
     ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
     chains in the service's answers: those of the ``contract``, or those of the public service

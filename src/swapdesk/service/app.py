@@ -184,8 +184,8 @@ def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
     """Returns the ASGI application of a process that answers requests. The application runs the
-    background tasks of ``role`` while it is up, and sets ``stop`` if the process can no longer
-    work."""
+    background tasks of ``role`` while it is up. If ``stop`` is given, it is set when the process
+    can no longer work."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -196,7 +196,7 @@ async def in_background(
     """Runs the background tasks of a process until the ``async with`` block ends, then writes the
     request counts that are not stored yet.
 
-    ``stop`` is set if the process can no longer work.
+    If ``stop`` is given, it is set when the process can no longer work.
     """
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [

@@ -92,8 +92,8 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 class Seen(Struct):
     """Collects what becomes known about a request while it is handled, for the headers of its
-    answer and for observers. ``admission`` is the state of the rate limit; ``paid`` are headers
-    about a payment."""
+    answer and for observers. ``admission`` is the state of the rate limit, None if unknown;
+    ``paid`` are headers about a payment."""
 
     call: Call
     dialect: Dialect

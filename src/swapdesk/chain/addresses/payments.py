@@ -89,7 +89,7 @@ def check_memo(
     symbol: str | None = None,
 ) -> Verdict:
     """Returns the verdict on whether ``text`` is a valid memo for this kind of chain. ``needed`` is
-    the chain's ``memoNeeded``. Never raises.
+    the chain's ``memoNeeded``; None if unknown, which counts as not needed. Never raises.
 
     The exact text ``NO MEMO`` waives a needed memo: the payment is sent without one. The phrase
     itself is never sent as a memo.

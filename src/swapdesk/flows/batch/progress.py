@@ -90,19 +90,19 @@ _WORDS = {
 
 
 class GroupStanding(Struct, frozen=True):
-    """How far the payment of one group is. ``bundle`` is its newest bundle, None before one is
-    built. ``payments`` are the wallet's transactions for the group, oldest first.
-
-    ``withdrawn`` is the hash of the transaction that returned the bundle's money from the smart
-    account to the owner; None if there is none. ``since`` is the number of the first bundle built
-    after the last such withdrawal; the money that funded earlier bundles is back with the owner.
-    """
+    """How far the payment of one group is."""
 
     group: Group
     bundle: Bundle | None
+    """The group's newest bundle; None before one is built."""
     payments: tuple[Operation, ...]
+    """The wallet's transactions for the group, oldest first."""
     withdrawn: str | None = None
+    """The hash of the transaction that returned the bundle's money from the smart account to the
+    owner; None if there is none."""
     since: int = 0
+    """The number of the first bundle built after the last such withdrawal. The money that funded
+    earlier bundles is back with the owner."""
 
     @property
     def batch_id(self) -> str:
@@ -167,8 +167,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def paid(self) -> frozenset[str]:
-        """The ids of the orders whose deposit a wallet transaction paid or may have paid, without a
-        smart account (on Solana)."""
+        """The ids of the orders whose deposit a wallet transaction paid directly or may have paid.
+        Empty except on Solana, because elsewhere a smart account pays."""
         return frozenset(
             service_id
             for part in self.parts
@@ -391,8 +391,8 @@ _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
 
 
 class Stopped(Exception):
-    """Raised to stop the work on a group. The text is found in ``_STOPS`` by ``row``, or by
-    ``code`` if that is empty; ``holes`` are the values inserted into it. ``hash_`` is the
+    """Raised to stop the work on a group. ``row`` is the key of the message in ``_STOPS``; if
+    empty, ``code`` is the key. ``holes`` are the values inserted into the message. ``hash_`` is the
     transaction that stopped the work. ``open`` is True if the group can be continued later."""
 
     def __init__(
@@ -775,8 +775,8 @@ def _progress(journal: Journal, batch: Batch) -> BatchProgress:
 
 class ResultRow(Struct, frozen=True, rename="camel"):
     """One row of the file of results: the row's cells and its outcome. ``orderState`` is the state
-    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` are those
-    of the payout, null before it. ``finished`` is when the order ended."""
+    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` describe
+    the payout, null before it. ``finished`` is when the order ended."""
 
     row: int
     line: int

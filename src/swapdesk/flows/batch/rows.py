@@ -112,7 +112,8 @@ class RowFinding(Struct, frozen=True):
 def problem(
     code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    """Returns a finding that blocks its row. ``do`` defaults to the advice for its column."""
+    """Returns a finding that blocks its row. If ``do`` is empty, the finding has the usual advice
+    for ``column``."""
     return RowFinding(code, "problem", column, reason, do or WRITE[column], brief)
 
 
@@ -284,10 +285,7 @@ def orders_of(rows: Iterable[Row]) -> list[PlannedOrder]:
 
 
 class Sheet(Struct, frozen=True):
-    """All rows of a file. ``unused`` are the unknown headings. ``plain`` is True if the headings
-    say which side of the swap an amount belongs to. ``decimal_comma`` is True if the amounts were
-    written with decimal commas, which were replaced by points. ``remarks`` are the numbers of lines
-    that are not rows, ``skipped`` those of rows that are not to be created."""
+    """All rows of a file, and how the file was read."""
 
     name: str
     separator: str
@@ -295,10 +293,15 @@ class Sheet(Struct, frozen=True):
     columns: tuple[SheetColumn, ...]
     rows: tuple[Row, ...]
     unused: tuple[str, ...] = ()
+    """The unknown headings."""
     plain: bool = True
+    """True if the headings say which side of the swap an amount belongs to."""
     decimal_comma: bool = False
+    """True if the amounts were written with decimal commas, which were replaced by points."""
     remarks: tuple[int, ...] = ()
+    """The numbers of the lines that are not rows."""
     skipped: frozenset[int] = frozenset()
+    """The numbers of the rows that are not to be created."""
 
     @property
     def separated_by(self) -> str:
@@ -340,8 +343,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Returns the sheet with the rows of these numbers skipped. Rows among them that were skipped
-    before are no longer skipped. Raises KeyError if a number has no row."""
+    """Returns the sheet with the rows of these numbers skipped; those that were skipped already are
+    included again. Raises KeyError if a number has no row."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:

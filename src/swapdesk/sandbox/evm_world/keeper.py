@@ -234,7 +234,7 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Moves the pools of a chain that deviate from the market by more than BAND; returns the
+        """Moves those pools of a chain that deviate from the market by more than BAND; returns the
         hash of the transaction.
 
         Returns None if there is nothing to do or the previous transaction is still pending. Raises

@@ -433,8 +433,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes those deposits on an embedded chain due that have enough confirmations; ``at``
-        becomes their due time. ``height`` is the chain's newest block."""
+        """Makes the deposits on an embedded chain due if they have enough confirmations; ``at``
+        becomes their due time. ``height`` is the height of the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"

@@ -64,10 +64,10 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the existing leg of the order it names; without such a leg, to the
-        next ``times`` legs that are opened.
+        """Applies a fault to the existing leg of the order that it names.
 
-        Raises Problem if the order or the exchange has nothing to which the fault could apply.
+        If there is no such leg, the fault waits for the next ``times`` legs that are opened. Raises
+        Problem if the order or the exchange has nothing to which the fault could apply.
         """
         with self._database.transaction():
             if fault.fault == RELEASE:

@@ -236,9 +236,9 @@ class OrderDesk(Room):
     ) -> StoredOrder:
         """Stores the new order before any venue is asked, and returns it.
 
-        ``digest`` identifies the create request, ``notes`` are the ``detail`` of a DEX order.
-        Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to refuse the
-        call.
+        ``digest`` identifies the create request. ``notes`` are the ``detail`` of a DEX order; None
+        for other orders. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take``
+        raises to refuse the call.
         """
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
@@ -293,9 +293,9 @@ class OrderDesk(Room):
         """Answers a repeated create request. Returns the order that the first request with this
         quote created, after waiting for that request if it is under way.
 
-        Raises INVALID_SWAP if the order is no longer visible or ``digests`` differ from the first
-        request's digest, SERVICE_UNAVAILABLE if the outcome is not known in time, and the error
-        that the first request got.
+        If the first request got an error, raises the same error. Raises INVALID_SWAP if the order
+        is no longer visible or none of ``digests`` is the first request's digest,
+        SERVICE_UNAVAILABLE if the outcome is not known in time.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()

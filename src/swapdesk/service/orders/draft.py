@@ -192,7 +192,8 @@ def draft(
 ) -> StoredOrder:
     """Returns a new order at status -2, for which no venue was asked yet.
 
-    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order.
+    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order; None for
+    other orders.
     """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)

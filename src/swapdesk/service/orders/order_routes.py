@@ -249,9 +249,9 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create request. Leg filters that the request sets
-    (``filters``) replace those of the quote; everything else is the quote's. For a standard route
-    ``filters`` is ignored."""
+    """Returns the route choice for a create request. The leg filters in ``filters`` that are not
+    None were set by the request and replace those of the quote; everything else is the quote's. For
+    a standard route ``filters`` is ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

@@ -196,9 +196,9 @@ def next_rows(
     nothing changed. There is one row per status passed, so that every step is announced. The last
     row also has the hashes, amounts and flags of the reports.
 
-    ``asked`` is the time at which the venues were asked. The order expires only if they were asked
-    at or after its deadline, because an earlier report cannot exclude a deposit just before the
-    deadline.
+    ``asked`` is the time at which the venues were asked; None means ``now``. The order expires only
+    if they were asked at or after its deadline, because an earlier report cannot exclude a deposit
+    just before the deadline.
     """
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)

@@ -318,9 +318,9 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the widest bounds of the pair's standard routes that have a price at both ends
-        now; None if there are none. The lower end is then moved further down, as far as amounts
-        have a price."""
+        """Returns bounds of the pair's standard routes with a price at both ends: the widest ones,
+        whose lower end is then moved further down as far as amounts have a price. Returns None if
+        there are none."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 

@@ -167,7 +167,7 @@ async def price_leg(
 
     Returns an unpriced route if the amount is outside the venue's bounds, so that stated limits and
     quotes agree, or if the venue gives no price. ``cap`` is an additional upper bound of the amount
-    sent.
+    sent; None sets none.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)

@@ -207,8 +207,8 @@ class Database(Protocol):
         several times; only the last run has an effect.
 
         ``behind`` names a lock that the transaction holds from its beginning, as after ``alone``;
-        pieces of work behind the same lock may be committed together. The value ``NO_LINE`` is for
-        work that takes no lock and changes only a row of its own.
+        None for no such lock. Pieces of work behind the same lock may be committed together. The
+        value ``NO_LINE`` is for work that takes no lock and changes only a row of its own.
         """
         ...
 

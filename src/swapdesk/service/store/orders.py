@@ -103,8 +103,8 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the registered functions with an order and its former status ``before``, but only
-        if the status has changed."""
+        """Calls the registered functions with an order and its former status ``before`` (None for a
+        new order), but only if the status has changed."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)

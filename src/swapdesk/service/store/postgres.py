@@ -278,8 +278,8 @@ class PostgresDatabase(Database):
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
         """Connects, and creates or migrates the tables.
 
-        ``world`` identifies the service that owns the database. Raises SchemaError, and
-        StoreUnavailable if there is no database that can be written to.
+        ``world`` identifies the service that owns the database; with None the owner is not checked.
+        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
         """
         with _answered():
             # A step of a big database takes as long as it takes.

@@ -121,11 +121,12 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
 
     ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
     ``rank`` is the progress of the displayed state and never gets smaller. ``version`` is the
-    counter for compare-and-set. ``due_at`` is when a worker looks at the order next.
+    counter for compare-and-set. ``due_at`` is when a worker looks at the order next; None for
+    never.
 
     ``failure_code`` is the error that answers a repeated create request if no venue opened the
     order. ``detail`` holds JSON values that have no column of their own. ``multi_id`` is the id of
-    the order's group.
+    the order's group; None if it has none.
     """
 
     service_id: str
@@ -316,8 +317,7 @@ class StoredBundle(Struct, frozen=True):
 
 
 class BundleUnderWay(Exception):
-    """Raised if some orders of a bundle cannot be paid by it, because another bundle has paid or
-    may still pay them."""
+    """Raised if another bundle has paid, or may still pay, an order of the bundle to be stored."""
 
 
 class QuoteConsumed(Exception):

@@ -350,7 +350,8 @@ class SqliteDatabase(Database):
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
         """Opens the file, which is created (mode 0600) or migrated first if needed. ``world``
-        identifies the service that owns the file. Raises SchemaError."""
+        identifies the service that owns the file; with None the owner is not checked. Raises
+        SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:

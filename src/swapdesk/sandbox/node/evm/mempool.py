@@ -63,9 +63,10 @@ class Candidate(Struct, frozen=True):
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that does not depend on the chain's state. Raises
-    Problem with the message that geth would give. The chain id is checked here, because py-evm
-    accepts transactions of every chain."""
+    """Decodes a transaction and checks everything that does not depend on the chain's state.
+    ``awaited`` says whether somebody waits for its confirmations. Raises Problem with the message
+    that geth would give. The chain id is checked here, because py-evm accepts transactions of every
+    chain."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",

@@ -281,9 +281,9 @@ class SolanaChain:
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
-    """Returns the accounts with which the chain begins, by address, serialized: coins of the
-    faucet, the maker and the exchanges, and the catalogue's mints with the token accounts of their
-    holders."""
+    """Returns the accounts with which the chain begins, in serialized form, by address: those that
+    hold the coins of the faucet, the maker and the exchanges, and the catalogue's mints with the
+    token accounts of their holders."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
     lamports = wallet_lamports()
     wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}

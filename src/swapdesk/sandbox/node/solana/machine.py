@@ -304,8 +304,8 @@ Decimals = Callable[[Pubkey], int | None]
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
-    """Returns the balances before and after a transaction, of coins and of tokens, as members of
-    Solana's JSON."""
+    """Returns the four members of ``meta`` that hold the balances, of coins and of tokens, before
+    and after a transaction."""
     return {
         "preBalances": lamports_of(outcome.before),
         "postBalances": lamports_of(outcome.after),

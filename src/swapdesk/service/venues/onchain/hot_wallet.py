@@ -29,8 +29,8 @@ class HotWallet:
     """A wallet with one secret key of 32 bytes, the same on every chain.
 
     Its transactions are sent one at a time, because two with the same nonce would replace each
-    other at the node. With a ``store`` this holds across all processes that use the store,
-    otherwise within this process only.
+    other at the node. With a ``store``, all processes that use the store take turns; without one,
+    only the callers in this process do.
     """
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
