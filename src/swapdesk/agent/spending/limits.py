@@ -199,8 +199,8 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Returns the addresses that receive the money of a payload that names no payee for each
-    payment."""
+    """Returns the addresses that receive the money of a payload. This is for payloads that do not
+    name a payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])

@@ -215,8 +215,8 @@ def _row(
 
 
 def _not_built(differs: str) -> Stopped:
-    """Returns the exception for an answer of the service that is not a bundle of exactly the
-    deposits asked for. ``differs`` says what is wrong."""
+    """Returns the exception for an answer of the service that is not the bundle asked for, with
+    exactly its deposits. ``differs`` says what is wrong."""
     return Stopped("BUILD_DIFFERS", differs=differs)
 
 

@@ -561,7 +561,7 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until every wallet transaction of the group that was begun has ended. Signs
+        """Waits until all wallet transactions that were begun for the group have ended. Signs
         nothing, and records those that were never signed as refused. After ``until``, the orders'
         deadline, unsent transactions are given up. Raises WalletError and StillOpen."""
         for act in self._transactions:

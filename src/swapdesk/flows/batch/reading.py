@@ -270,7 +270,7 @@ def _encoding(content: bytes) -> str:
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yields each record of the CSV that is not blank, with the number of the line in which it
-    begins. Raises UnreadableFile if its quotes are wrong or a cell is too large."""
+    begins. Raises UnreadableFile if quotes in the text are wrong or a cell is too large."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -514,8 +514,8 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Returns the typed text, extended by what all of ``offers`` that begin with it have in
-    common."""
+    """Returns the longest beginning that all ``offers`` beginning with ``typed`` have in common;
+    ``typed`` itself if there are none."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed
