@@ -76,10 +76,11 @@ wallet_option = click.option(
 
 @click.group()
 def batch() -> None:
-    """Many recipients from one file: planned row by row, created and paid as groups.
+    """Pay many recipients from one file. Every row is planned alone; the orders are created and
+    paid in groups.
 
-    Columns: to, sell_amount, sell (what is sold), buy (what arrives), chain (of what arrives),
-    memo, route, refund.
+    Columns: to, sell_amount, sell (the token sold), buy (the token that arrives), chain (its
+    chain), memo, route, refund.
     """
 
 

@@ -327,7 +327,8 @@ async def create_batch(
     failed: bool,
 ) -> int:
     """Creates the orders of the file ``what``, group by group, and prints them. With ``failed``,
-    creates the rows of the batch ``what`` that became no order. Returns the exit code."""
+    ``what`` is a batch instead, and orders are created for those of its rows that have none.
+    Returns the exit code."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -345,8 +346,9 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans the rows of a batch that became no order. ``named`` is the batch's id or its beginning;
-    None stands for the newest batch. Returns a name for messages and the plan."""
+    """Plans those rows of a batch that became no order. ``named`` is the batch's id or the
+    beginning of the id; None stands for the newest batch. Returns the batch's name, for messages,
+    and the plan."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -482,9 +484,9 @@ def _say(output: Output, group: Group) -> None:
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
     """Returns the error to raise after groups of a batch were created; None if everything went
-    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise it reports ``stopped``,
-    the error that stopped the creation; without one, it names the first row to which the service
-    gave a different order."""
+    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise the error reports
+    ``stopped``, the error that stopped the creation; without one, it names the first row for which
+    the service created a different order."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -993,8 +995,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch as the journal has it, with the orders in ``asked`` as the service has them.
-    Returns the exit code of the error in ``asked``; 0 if it has none."""
+    """Prints the batch from the journal, with the state of the orders as in ``asked``. Returns the
+    exit code for the error in ``asked``; 0 if it has none."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)

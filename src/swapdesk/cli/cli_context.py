@@ -86,9 +86,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. If they have a problem, raises CommandError (exit
-        2), unless ``lenient`` or ``mending`` is True. With ``mending``, a profile that does not
-        exist is accepted, too, so that the configuration can be repaired."""
+        """Reads configuration and environment. Raises CommandError (exit 2) if they have a problem.
+        With ``lenient``, only a profile that does not exist is such a problem; with ``mending``,
+        not even that, so that the configuration can be repaired."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 

@@ -574,8 +574,8 @@ def listen() -> None:
     """Post every state of your orders to URL, signed in the form of Standard Webhooks.
 
     A delivery is repeated under the same id until the answer is 200 to 299, but never before the
-    time that Retry-After names. An answer of 410 ends the command. States of one order arrive in
-    their order. However the command ended, the next call continues after the last accepted
+    time that Retry-After names. An answer of 410 ends the command. The states of an order are
+    posted in sequence. However the command ended, the next run continues after the last accepted
     delivery. The file webhook.secret of the profile holds the secret with which signatures are
     checked.
     """

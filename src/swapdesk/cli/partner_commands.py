@@ -258,8 +258,8 @@ def origin() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:SumsDocument",)),
 )
 def sums() -> None:
-    """Count every order anew and compare the result with the daily sums that statistics are made
-    of.
+    """Count every order anew and compare the result with the daily sums, from which statistics are
+    made.
 
     Exit 9 if a sum differs and is not rebuilt.
     """

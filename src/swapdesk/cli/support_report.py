@@ -99,7 +99,7 @@ inspect = partial(report_search, whole=True)
 
 async def _load_catalog(call: CliContext) -> None:
     """Loads chains and tokens from disk or, if there are none, from the service. If the service
-    cannot be asked, prints that and continues without them."""
+    cannot be asked, prints a message and continues without them."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -113,7 +113,7 @@ async def _load_catalog(call: CliContext) -> None:
 
 async def _read_again(call: CliContext, service_id: str) -> None:
     """Reads an order from the service, because the state in the journal may be old if no desk has
-    followed the order. If the service cannot be asked, prints that."""
+    followed the order. If the service cannot be asked, prints a message."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
     tracked = tracker.recall(service_id)
     if tracked is None or tracked.archived(now):

@@ -153,8 +153,8 @@ class NotPaid(ClientError):
 
 
 class NotFound(ApiError):
-    """Raised for 404. The object is unknown, belongs to another partner or is older than 48 hours,
-    which the service does not distinguish; or the token is disabled."""
+    """Raised for 404. Either the token is disabled, or the object is unknown, belongs to another
+    partner or is older than 48 hours; the service does not distinguish these three."""
 
 
 class Conflict(ApiError):

@@ -80,8 +80,8 @@ class OrdersListed(Struct, frozen=True):
 
 
 class OrderMissing(Struct, frozen=True):
-    """An event: the service answered 404 for a watched order. The order may still exist, because
-    during its first 48 hours a 404 does not prove that an order is gone."""
+    """An event: the service answered 404 for a watched order. The order may still exist, because a
+    404 proves nothing about an order that is less than 48 hours old."""
 
     service_id: str
     at: datetime

@@ -49,7 +49,7 @@ class LegSide(Struct, frozen=True):
 
 class OrderLeg(Struct, frozen=True):
     """One leg of an order (one of its swaps), as the exchange knows it. The amount of ``bought`` is
-    the exchange's offer until the leg is paid out, and the amount paid after that."""
+    what the exchange offers; once the leg is paid out, it is what the exchange paid."""
 
     venue: str
     sold: LegSide

@@ -1060,25 +1060,21 @@ def row(**cells: str) -> Row:
 
 
 @each_row(
-    ("cells", "symbol", "chain"),
+    ("cells", "column", "symbol", "chain"),
     [
-        ({"buy": "ETH.base"}, "ETH", "base"),
-        ({"buy": "eth", "chain": "BASE"}, "ETH", "base"),
-        ({"buy": "ETH.base", "chain": "base"}, "ETH", "base"),
-        ({"buy": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
+        ({"buy": "ETH.base"}, "buy", "ETH", "base"),
+        ({"buy": "eth", "chain": "BASE"}, "buy", "ETH", "base"),
+        ({"buy": "ETH.base", "chain": "base"}, "buy", "ETH", "base"),
+        ({"buy": "btc", "chain": "Bitcoin"}, "buy", "BTC", "bitcoin"),
+        # The chain of a row is that of what the recipient gets.
+        ({"buy": "ETH", "chain": "base", "sell": "USDC.ethereum"}, "sell", "USDC", "ethereum"),
     ],
 )
 def test_a_row_names_its_token_in_one_cell_or_two(
-    cells: dict[str, str], symbol: str, chain: str, tokens: RowJudge
+    cells: dict[str, str], column: SheetColumn, symbol: str, chain: str, tokens: RowJudge
 ) -> None:
-    token, said = tokens.named(row(**cells), "buy")
+    token, said = tokens.named(row(**cells), column)
     assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
-
-
-def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: RowJudge) -> None:
-    both = row(buy="ETH", chain="base", sell="USDC.ethereum")
-    sold, _ = tokens.named(both, "sell")
-    assert sold.chain_data.short_name == "ethereum"
 
 
 def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(

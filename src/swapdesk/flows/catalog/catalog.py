@@ -343,8 +343,8 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious; all ``rows`` if none is. Without this
-    filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
+    """Returns the verified tokens that are not malicious; if there are none, all ``rows``. Without
+    this filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
     named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows

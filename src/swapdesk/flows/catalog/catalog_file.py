@@ -196,8 +196,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens, given with their JSON without ``chainData``, and returns their rows.
-        ``now`` decides whether a row's security scan is out of date."""
+        """Stores tokens and returns their rows. Each token comes with its JSON, which lacks
+        ``chainData``. ``now`` decides whether a row's security scan is out of date."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []

@@ -182,7 +182,7 @@ def payouts_since(
 ) -> list[Movement]:
     """Returns the payments that the exchanges made to others since the deposit ``paid``, on the
     chain and in the token of Bob's payout ``got``. ``wallets`` are the addresses from which the
-    exchanges pay, which block explorers label."""
+    exchanges pay; block explorers label them."""
     return [
         transfer
         for transfer in transfers
@@ -203,9 +203,9 @@ def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[M
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:
-    """Returns the tolerance of a watcher in percent of the deposit: a payout that is lower than the
-    deposit by at most so many percent may belong to it. The tolerance is large enough for the real
-    payout ``got``."""
+    """Returns a watcher's tolerance in percent: how much lower than the deposit a payout may be and
+    still count as a possible payout of it. The tolerance is large enough for the real payout
+    ``got``."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 

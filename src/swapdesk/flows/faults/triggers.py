@@ -52,8 +52,8 @@ class Target(Struct, frozen=True):
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. If ``target`` is None, the fault happens to the next event that it can happen
-    to. ``given`` are the options of the fault, such as ``seconds``."""
+    """A fault to set. If ``target`` is None, the fault affects the next event that it can affect.
+    ``given`` are the options of the fault, such as ``seconds``."""
 
     fault: str
     target: Target | None
@@ -150,9 +150,12 @@ class Triggers:
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
     """Returns the targets on which a fault can be set, as far as the desk knows them: for each
-    label, the target and a description. Orders come first, in the sequence of the desk's list of
-    orders, then groups (orders created by one call), providers and chains. If the fault needs no
-    target, the first label is empty, with None as target."""
+    label, the target and a description.
+
+    Orders come first, in the sequence of the desk's list of orders, then groups (orders created by
+    one call), providers and chains. If the fault needs no target, the first label is empty, with
+    None as target.
+    """
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {

@@ -216,7 +216,7 @@ class OrderLog:
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Commits a payment to an order's deposit address that was read from a chain. If the
+        """Records a payment, which was read from a chain, to an order's deposit address. If the
         payment was already seen in a block, a later answer without a block is ignored, because it
         comes from a node that lags behind."""
         with self._file.write() as db:
@@ -229,8 +229,8 @@ class OrderLog:
             self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
-        """Returns for each order, by its id, the payments to its deposit address that were read
-        from a chain. Orders without one are left out."""
+        """Returns for each order, by its id, the payments to its deposit address, as read from a
+        chain. Orders without payments are left out."""
         rows = self._file.read(
             "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
         )

@@ -340,8 +340,8 @@ def date(moment: datetime, now: datetime) -> str:
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """Returns the time, in UTC, at which a value was read that may have changed since: ``06:44`` if
-    that was on the day of ``now``, otherwise ``24 Nov 06:44``."""
+    """Returns, for a value that may have changed since, the time in UTC at which it was read:
+    ``06:44`` if that was on the day of ``now``, otherwise ``24 Nov 06:44``."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)
