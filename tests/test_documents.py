@@ -113,6 +113,7 @@ def test_every_file_is_there(document: str) -> None:
     assert missing == []
 
 
+@cache
 def anchors(path: Path) -> list[str]:
     """What the headings of a page are linked by, the second of a name with a number; and places
     that are named."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import each_row
 from swapdesk.chain.addresses.display import (
     differing_characters,
     differing_groups,
@@ -135,7 +135,7 @@ def test_values_are_percent_encoded() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "template",
     [
         None,
@@ -176,8 +176,6 @@ def test_unsafe_templates_give_no_link(template: str | None) -> None:
     assert transaction_link(template, HASH) is None
 
 
-@pytest.mark.parametrize(
-    "value", ["", ".", "..", "a b", "a\n", "\u202eabc", "\x1b", "a" * 201, "\u0430"]
-)
+@each_row("value", ["", ".", "..", "a b", "a\n", "\u202eabc", "\x1b", "a" * 201, "\u0430"])
 def test_unsafe_values_give_no_link(value: str) -> None:
     assert transaction_link("https://e.io/a/{txHash}", value) is None

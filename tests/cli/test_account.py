@@ -33,7 +33,7 @@ from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """One whose books are these tests' own."""
-    with running_sandbox(tmp_path_factory.mktemp("home"), furnished=False) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
         asyncio.run(_write_history(running))
         yield running
 

@@ -15,7 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cli.desks import InProcess
+from cli.desks import Desk, InProcess
 from harness import environment
 from patience import PATIENCE
 from swapdesk import __version__
@@ -317,8 +317,8 @@ def test_serve_without_sandbox_gives_a_hint(here: InProcess) -> None:
         ("<p>", "no JSON at character 0"),
     ],
 )
-def test_why_a_body_is_refused_is_a_sentence(here: InProcess, body: str, why: str) -> None:
-    result = here("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
+def test_why_a_body_is_refused_is_a_sentence(desk: Desk, body: str, why: str) -> None:
+    result = desk("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
     assert result.error["message"] == f"The body cannot be read: {why}."
 
 

@@ -104,14 +104,6 @@ def test_tokens_and_chains(desk: Desk) -> None:
     assert "Bitcoin, written bitcoin" in desk("chains", "--plain").stdout
 
 
-@pytest.mark.parametrize("form", [(), ("--plain",), ("--json",)])
-def test_hostile_names_do_not_reach_the_terminal(desk: Desk, form: tuple[str, ...]) -> None:
-    result = desk.process("tokens", "--limit", "20000", *form)
-    assert result.code == 0
-    for line in result.stdout.splitlines():
-        assert line.isprintable(), ascii(line)
-
-
 def test_raw_calls(desk: Desk) -> None:
     read = desk("api", "GET", "/v2/tokens", "-q", "symbol=BTC", "-q", "pageSize=1")
     assert read.code == 0

@@ -17,6 +17,7 @@ from eth_account.messages import encode_defunct
 from cli.newer_answers import KINDS, Newer, between
 from client.rude_server import EagerClock, RudeServer, answer
 from corpus import Case, load
+from rows import each_row
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
@@ -67,7 +68,7 @@ def test_there_is_one_method_per_operation_and_no_other() -> None:
     assert methods - {"call"} == called, "what venues sign is no call of a client"
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+@each_row("operation", OPERATIONS, ids=lambda o: o.name)
 def test_every_path_leads_to_its_row(operation) -> None:
     path = re.sub(r"\{[a-zA-Z]+\}", "abc", operation.path)
     found, values = find_operation(operation.method.lower(), f"/v2{path}")
@@ -78,7 +79,7 @@ def test_every_path_leads_to_its_row(operation) -> None:
     assert find_operation(operation.method, path)[0] is operation
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path"),
     [
         ("GET", "/v2/orders/../chains"),
@@ -127,7 +128,7 @@ async def test_a_write_by_path_needs_a_body_that_fits_and_a_read_takes_none() ->
         assert server.requests[0].body == b"{}"
 
 
-@pytest.mark.parametrize("case", load("other_id", name="answers"), ids=lambda case: case.id)
+@each_row("case", load("other_id", name="answers"), ids=lambda case: case.id)
 async def test_an_answer_about_another_id_is_of_no_use(case: Case) -> None:
     called = case.input["operation"]
     more = {
@@ -181,7 +182,7 @@ async def test_the_description_of_the_service_may_hold_bounds_no_amount_has() ->
                 await api.openapi()
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
+@each_row("wrapped", [False, True])
 async def test_providers_come_bare_or_wrapped(wrapped: bool) -> None:
     rows = [{"id": "6421c1bb38a32da00696b9bc", "name": "X", "shortName": "cn", "enabled": True}]
     body = {"swaps": rows} if wrapped else rows
@@ -223,7 +224,7 @@ async def test_one_order_that_cannot_be_read_does_not_hide_the_others(
     assert not page.empty
 
 
-@pytest.mark.parametrize("body", [[], {"orders": []}, {"orders": {}, "total": 0, "totalPages": 0}])
+@each_row("body", [[], {"orders": []}, {"orders": {}, "total": 0, "totalPages": 0}])
 async def test_an_answer_that_is_no_list_of_orders_is_refused(body: object) -> None:
     async with RudeServer(answer(200, body)) as server, open_api(server) as api:
         with pytest.raises(AnswerRefused) as caught:
@@ -231,7 +232,7 @@ async def test_an_answer_that_is_no_list_of_orders_is_refused(body: object) -> N
         assert caught.value.reason == "wrong_shape"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "status"),
     [
         (b'{"ok":true}', None),
@@ -253,7 +254,7 @@ async def test_the_status_of_the_answer_alone_says_that_a_service_is_well(
         assert (await api.health()).status == status
 
 
-@pytest.mark.parametrize("status", [302, 404, 503])
+@each_row("status", [302, 404, 503])
 async def test_a_service_is_not_well_whatever_it_says(status: int) -> None:
     said = b'{"status":"ok","version":"1","time":"2026-11-20T14:02:11Z"}'
     async with RudeServer(answer(status, said)) as server, open_api(server) as api:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import each_row
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
@@ -129,7 +130,7 @@ def test_an_added_entry_is_read_back_and_the_users_text_stays(path: Path) -> Non
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "said"),
     [
         (BookEntry("a b", EVM, "evm"), "letters, digits"),
@@ -188,7 +189,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("more", KEPT)
+@each_row("more", KEPT)
 def test_an_entry_is_not_lost_for_what_pays_nobody(more: str, path: Path) -> None:
     book = write(path, f'[zwj]\naddress = "{EVM}"\nkind = "evm"\n{more}\n')
     entry = book.entry("@zwj")
@@ -209,7 +210,7 @@ def test_a_change_keeps_what_the_desk_does_not_know_of_an_entry(path: Path) -> N
     assert after == {**before, "own": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "said"),
     [
         (f'[odd]\naddress = "{EVM[:-1]}f"\nkind = "evm"', "line 1: @odd: The checksum"),
@@ -294,7 +295,7 @@ def test_a_change_leaves_every_other_byte_of_the_file(path: Path) -> None:
     assert "# an exchange" in path.read_text()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fresh", "said"),
     [("rita", "already"), ("a b", "A name has"), ("", "A name has"), ("x" * 33, "A name has")],
 )
@@ -305,7 +306,7 @@ def test_a_name_that_cannot_be_is_no_name(path: Path, fresh: str, said: str) -> 
     assert path.read_text() == HAND
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f'bob = {{ address = "{EVM}", kind = "evm" }}\n',

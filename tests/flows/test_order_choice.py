@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order, tracked
 from flows.support.cases import BACK, WITH_COIN, paid
+from rows import each_row
 from swapdesk.chain.addresses.display import grouped, short
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.orders.order_export import (
@@ -71,7 +72,7 @@ HELD: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "facts", "keeps"),
     [
         ("", {}, True),
@@ -116,7 +117,7 @@ def test_what_a_filter_keeps(text: str, facts: dict[str, Any], keeps: bool) -> N
     assert kept(text, tracked(**facts)) is keeps
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "keeps"),
     [
         ("0xFEED", True),
@@ -160,7 +161,7 @@ ENDS: list[tuple[dict[str, Any], Group]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "group"), ENDS)
+@each_row(("changes", "group"), ENDS)
 def test_an_order_that_needs_its_owner_is_not_among_the_finished(
     changes: dict[str, Any], group: Group
 ) -> None:
@@ -169,7 +170,7 @@ def test_an_order_that_needs_its_owner_is_not_among_the_finished(
     assert order_status(one, NOW).yours is (order_status(one, NOW).actor == "you")
 
 
-@pytest.mark.parametrize("sorting", get_args(Sorting))
+@each_row("sorting", get_args(Sorting))
 def test_what_needs_its_owner_stands_first_in_every_sequence(sorting: Sorting) -> None:
     orders = [tracked(service_id=f"{at:022}", **ends) for at, (ends, _) in enumerate(ENDS)]
     groups = [group_of(one) for one in sort_orders(orders, sorting)]
@@ -184,7 +185,7 @@ def test_every_end_that_is_for_support_is_one_that_needs_its_owner() -> None:
     assert all(case.actor == "you" for case in STRANDED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         (">1x", "'>1x': an age is a number with s, m, h or d, as >1h or <30m."),
@@ -280,7 +281,7 @@ def test_a_json_has_numbers_in_their_own_digits() -> None:
     assert set(row) == set(COLUMNS)
 
 
-@pytest.mark.parametrize("form", get_args(ExportForm))
+@each_row("form", get_args(ExportForm))
 def test_a_hidden_address_is_in_no_export(form: ExportForm) -> None:
     hidden = TrackedOrder(
         order(), None, "Not what you confirmed.", False, NOW, "list", DepositRelease.DIFFERS
@@ -313,7 +314,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@each_row("text", FORMULAS)
 def test_no_cell_is_a_formula(text: str) -> None:
     shown = safe_text(text, 60)
     bare = shown.strip()
@@ -327,7 +328,7 @@ def test_no_cell_is_a_formula(text: str) -> None:
     assert inert("a;=1+1; -2;b") == "a;'=1+1;' -2;b"
 
 
-@pytest.mark.parametrize("case", load("markup", "text")[:40], ids=lambda case: case.id)
+@each_row("case", load("markup", "text")[:40], ids=lambda case: case.id)
 def test_hostile_text_stays_one_cell(case: Any) -> None:
     text = safe_text(case.text, 60)
     one = tracked(swap_name=text, in_symbol=text, out_symbol=text)
@@ -382,7 +383,7 @@ def test_a_link_that_was_named_stays_and_leads_to_the_export(tmp_path: Path) -> 
         assert target.read_bytes() == content
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shown", "kept"),
     [((), None), ((paid("0.5"),), Decimal("0.01")), ((paid("0.7"),), Decimal("0.21"))],
 )
@@ -406,7 +407,7 @@ def test_where_exports_go(tmp_path: Path) -> None:
     assert form_of(Path("a.csv")) == "csv"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "wanted"),
     [("a.jsn", "a.json"), ("a.cvs", "a.csv"), ("a.xlsx", "a.csv"), ("a", "a.csv")],
 )

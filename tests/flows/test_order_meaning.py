@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from corpus import load
 from flows.orders import BTC, DEPOSIT, NOW, intent, order, tracked
 from flows.support.cases import ACT, BACK, DONE, EXCHANGING, EXPIRED, FAILED, REFUND, SOON
+from rows import each_row
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, OrderCheck
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
@@ -194,10 +194,9 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "wanted", "cause", "money", "actor", "act"),
     [row[1:] for row in TOLD],
-    ids=[row[0] for row in TOLD],
 )
 def test_an_unhappy_path_is_told(
     facts: dict[str, Any], wanted: Situation, cause: str, money: str, actor: str, act: str
@@ -209,11 +208,11 @@ def test_an_unhappy_path_is_told(
     assert (status.money, status.actor, status.act) == (money, actor, act)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("out", "differs"),
     [("12.0", "17.38% less"), ("16.0", "10.16% more"), ("14.5", "")],
 )
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "pays"), [(EXCHANGING, "pays"), (DONE, "paid"), ({**DONE, "is_dex": True}, "paid")]
 )
 def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
@@ -231,7 +230,7 @@ def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
     assert ("0.5 BTC asked for to" in order_sentence(one, SOON)) is doubted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "word", "sign"),
     [
         ({"out_amount": Decimal("8.7")}, "Paid less", "trouble"),
@@ -249,9 +248,7 @@ def test_a_payout_below_what_was_confirmed_is_not_plainly_completed(
     assert told.actor == "nobody"
 
 
-@pytest.mark.parametrize(
-    "flag", [{"action_required": True}, {"in_status": 9}, {"in_status": 8}, {"in_status": 2}]
-)
+@each_row("flag", [{"action_required": True}, {"in_status": 9}, {"in_status": 8}, {"in_status": 2}])
 def test_only_a_plain_waiting_order_is_payable(flag: dict[str, Any]) -> None:
     assert said(tracked()).payable
     assert not said(tracked(**flag)).payable
@@ -264,7 +261,7 @@ def test_a_rerouted_order_under_way_says_so() -> None:
     )
 
 
-@pytest.mark.parametrize("address", [None, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"])
+@each_row("address", [None, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"])
 def test_a_failure_that_cannot_come_back_says_that_no_address_for_it_is_there(
     address: str | None,
 ) -> None:
@@ -273,7 +270,7 @@ def test_a_failure_that_cannot_come_back_says_that_no_address_for_it_is_there(
     assert ("The order names no address for a refund." in cause) is (address is None)
 
 
-@pytest.mark.parametrize("hostile", load("markup", "text")[:30], ids=lambda one: one.id)
+@each_row("hostile", load("markup", "text")[:30], ids=lambda one: one.id)
 def test_text_of_the_service_is_a_value_and_never_a_template(hostile: Any) -> None:
     for text in (safe_text(hostile.text, 60), "{paid}{name!r:>9}{0}", "%s{"):
         one = order(
@@ -342,7 +339,7 @@ TO_BOB = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of", "facts", "minutes", "word", "time", "sign"),
     [
         (None, {}, 6, "Waiting for you", "24:00 left", "waiting"),
@@ -385,7 +382,7 @@ def test_a_waiting_order_may_be_paid_until_its_deadline_and_is_urgent_before() -
     assert (over.payable, over.actor) == (False, "the service")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("standing", "word", "actor"),
     [
         (DepositRelease.FOREIGN, "Not of this desk", "whoever made it"),
@@ -442,7 +439,7 @@ CREATED, UNSEEN = ("created", "past", 0), ("deposit seen", "past", None)
 SENT_LATER = ("sent to the recipient", "future", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("states", "now", "steps"),
     [
         # The times that this desk saw; of what nobody saw none.
@@ -533,7 +530,7 @@ def test_the_legs_of_every_combination_have_words(
 NAMELESS = dict.fromkeys(("in_symbol", "out_symbol", "in_token_id", "out_token_id"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "of", "called"),
     [
         # A token is called as it was confirmed, unless the service names another one.
@@ -558,7 +555,7 @@ def test_a_token_is_called_by_the_names_of_this_desk(
         assert f"0.5 {called[0]} to 14.524108 {called[1]}" in order_sentence(one, NOW)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("display", "outcome", "label", "spoken"),
     [
         (DisplayStatus.EXCHANGE_IN_PROGRESS, "ahead", "You get", " to 14.524108 ETH"),
@@ -580,11 +577,22 @@ def test_what_came_of_it(
     assert f"0.5 BTC{spoken}, standard" in order_sentence(one, NOW)
 
 
-def test_a_list_shows_nothing_where_nothing_came() -> None:
-    failed = proceeds(order(display_status="FAILED"))
-    silent = proceeds(order(display_status="REFUNDED"), intent())
-    back = proceeds(order(display_status="REFUNDED", refund_amount=Decimal("0.3")), intent())
-    assert (shown(failed), shown(silent), shown(back)) == (("—", ""), ("—", ""), ("0.3", "BTC"))
+@each_row(
+    ("facts", "of", "cells"),
+    [
+        ({"display_status": "FAILED"}, None, ("—", "")),
+        ({"display_status": "REFUNDED"}, intent(), ("—", "")),
+        (
+            {"display_status": "REFUNDED", "refund_amount": Decimal("0.3")},
+            intent(),
+            ("0.3", "BTC"),
+        ),
+    ],
+)
+def test_a_list_shows_nothing_where_nothing_came(
+    facts: dict[str, Any], of: Intent | None, cells: tuple[str, str]
+) -> None:
+    assert shown(proceeds(order(**facts), of)) == cells
 
 
 def test_a_refund_of_an_unknown_amount_is_said_without_one() -> None:
@@ -630,7 +638,7 @@ def test_the_raw_view_of_anything(document: Any) -> None:
     assert all(line.isprintable() for line in lines)
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe", b"[" * 5000, b"<html>\x1b[2J"])
+@each_row("raw", [b"", b"{", b"\xff\xfe", b"[" * 5000, b"<html>\x1b[2J"])
 def test_the_raw_view_of_what_is_no_json(raw: bytes) -> None:
     assert all(line.isprintable() for line in raw_lines(raw))
 
@@ -666,7 +674,7 @@ def test_findings_name_each_outcome() -> None:
     assert all("Nothing was paid." in one.said for one in found[1:3])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("standing", "address", "head", "verdict"),
     [
         (DepositRelease.UNREPEATED, None, SETTING_UP, "The address appears here."),

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from flows import old_journals, orders
+from flows import orders
 from flows.orders import BTC, DEPOSIT, ETH, NOW, intent, order
 from flows.support.cases import DONE, EXCHANGING, EXPIRED
-from swapdesk.chain.addresses.kinds import derive_address
+from rows import each_row
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
@@ -58,7 +58,7 @@ PAID: dict[str, Any] = {
 ALIKE = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "told"),
     [
         (ALIKE, True),
@@ -79,27 +79,6 @@ def test_what_may_be_another_transaction_is_not_called_the_deposit(
     changes: dict[str, Any], told: bool
 ) -> None:
     assert (linked_deposit(order(**{**PAID, **changes})) == HASH) is told
-
-
-def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
-    journal = Journal.open(old_journals.written(path), ManualClock(NOW))
-    found = journal.orders.transactions()
-    approve, swap = found.pop("oldDexSwap12345")
-    assert approve == OrderTransaction("approve", "0x" + "a1" * 32, "confirmed", "wallet")
-    assert (swap.role, swap.hash) == ("swap", "0x" + "b2" * 32)
-    for number in (1, 2):
-        (bundle,) = found.pop(f"oldBatchRow000{number}")
-        assert (bundle.role, bundle.fate, bundle.by) == (
-            "bundle", "confirmed", "batch",
-        )  # fmt: skip
-        assert bundle.address == derive_address("evm", bytes([number]) * 32)
-    (part,) = found.pop("oldBatchRow0003")
-    assert (part.role, part.fate, part.hash) == ("deposit", "sent", "5" * 88)
-    assert found == {}
-    # One order is told as all of them are.
-    every = journal.orders.transactions()
-    for service_id in journal.orders.ids():
-        assert journal.orders.transactions_of(service_id) == every.get(service_id, ())
 
 
 @pytest.mark.parametrize(
@@ -150,16 +129,6 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
     (row,) = export_rows([over], NOW, again.orders.transactions())
     assert (row["depositHash"], row["payoutHash"]) == (HASH, OTHER)
-
-
-def test_an_update_without_another_link_asks_nothing_more(journal: Journal) -> None:
-    seen(journal)
-    said: list[str] = []
-    journal._file._connection.set_trace_callback(said.append)
-    for minute in range(3):
-        seen(journal, modified=NOW + timedelta(minutes=minute), eta=minute)
-    assert said
-    assert not [one for one in said if "told_deposit" in one]
 
 
 def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> None:
@@ -244,7 +213,7 @@ def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
 BUNDLE = OrderTransaction("bundle", OTHER, "confirmed", "batch", "0xpaidhere")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of", "made", "address"),
     [
         pytest.param(tracked(), (), None, id="nobody paid"),
@@ -271,14 +240,3 @@ def test_where_the_deposit_went(
         assert document["deposit"] is None
         # A memo belongs to the place that it was given for.
         assert place.memo == (None if made == (BUNDLE,) else "4711")
-
-
-def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
-    journal: Journal,
-) -> None:
-    journal.orders.record([(order(deposit_tag="4711"), "create", False)])
-    later = order(deposit_address=None, deposit_tag=None, **EXCHANGING)
-    journal.orders.record([(later, "stream", False)])
-    kept = journal.orders.get(ID).order
-    place = deposit_destination(TrackedOrder(kept, None, None, False, NOW, "journal"), ())
-    assert (place.address, place.memo, place.arrived) == (DEPOSIT, "4711", True)

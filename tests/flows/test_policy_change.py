@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rows import each_row
 from swapdesk.flows.wallet.policy_change import PolicyChange, PolicyProblem, typed_change
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "change"),
     [
         (
@@ -32,7 +33,7 @@ def test_the_options_of_the_command_are_typed(text: str, change: PolicyChange) -
     assert typed_change(text) == change
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [("usdc.base=100", "is no rule; there are per-call"), ("per-day", "has no value after it")],
 )

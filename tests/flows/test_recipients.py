@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_batch, created_here, order
+from rows import each_row
 from swapdesk.chain.addresses.display import grouped, wrapped_address
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
@@ -86,7 +86,7 @@ def texts(found: RecipientCheck) -> list[tuple[str, str]]:
     return [(line.level, line.text) for line in found.lines]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
     kind: str, book: AddressBook
 ) -> None:
@@ -101,7 +101,7 @@ def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
         assert replace(check(drawn, token(kind), book=book), text=stranger) == found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_an_address_of_another_kind_is_refused(kind: str, book: AddressBook) -> None:
     for other in KINDS:
         found = check(address(other, "x"), token(kind), book=book)
@@ -127,12 +127,7 @@ def test_a_name_of_one_chain_is_not_another_chain_of_its_kind(tmp_path: Path) ->
     assert check("@deposit", base, book=book).ok
 
 
-def test_the_memo_of_a_name_comes_with_it(book: AddressBook) -> None:
-    found = check("@rita", XRP, book=book)
-    assert (found.memo, found.memo_label) == ("20117", "destination tag")
-
-
-@pytest.mark.parametrize(("text", "waived"), [("20118", False), ("", True), ("NO MEMO", False)])
+@each_row(("text", "waived"), [("20118", False), ("", True), ("NO MEMO", False)])
 def test_another_tag_than_the_one_kept_with_a_name_is_said(
     book: AddressBook, text: str, waived: bool
 ) -> None:
@@ -146,7 +141,7 @@ def test_another_tag_than_the_one_kept_with_a_name_is_said(
     assert (loss.lines, loss.phrase) == (("a loss", said), "12")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "coin", "said"),
     [
         ("xrp", True, "An account exists once 1 XRP was paid to it"),
@@ -172,7 +167,7 @@ def test_what_an_account_needs_first_is_said_before_an_order_is_created(
     assert not any(said in line.text for line in back.lines if said)
 
 
-@pytest.mark.parametrize(("arrives", "said"), [("0.999999", True), ("1", False), ("25", False)])
+@each_row(("arrives", "said"), [("0.999999", True), ("1", False), ("25", False)])
 def test_a_payout_that_opens_an_account_needs_no_word_about_it(
     book: AddressBook, arrives: str, said: bool
 ) -> None:
@@ -216,11 +211,11 @@ def test_a_swap_on_chains_carries_no_memo(book: AddressBook) -> None:
     assert check_memo_of(plain, "12345", False, SOL).memo == "12345"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "differs"),
     [(None, False), ("20117", False), ("020117", False), ("20118", True), ("", True)],
 )
-@pytest.mark.parametrize("by_name", [True, False])
+@each_row("by_name", [True, False])
 def test_a_refund_without_the_tag_kept_with_its_name_is_said(
     book: AddressBook, rita: BookEntry, typed: str | None, differs: bool, by_name: bool
 ) -> None:
@@ -238,28 +233,16 @@ def test_a_token_that_is_refused_has_no_recipient(book: AddressBook) -> None:
     assert (found.ok, found.problem) == (False, token_refusal(refused))
 
 
-def _evm_lookalike(known: str, rng: random.Random) -> str:
-    body = known[2:].lower()
-    middle = "".join(rng.choice("0123456789abcdef") for _ in body[4:-4])
-    return checksummed("0x" + body[:4] + middle + body[-4:])
-
-
 def test_a_lookalike_of_a_name_is_said_with_its_differences(
     book: AddressBook, bob: BookEntry
 ) -> None:
-    fake = _evm_lookalike(bob.address, random.Random(1))
+    fake = checksummed(bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower())
     found = check(fake, book=book)
     assert found.lookalike == ("@bob", bob.address)
     assert found.problem
     count = sum(a != b for a, b in zip(fake.lower(), bob.address.lower(), strict=True))
     assert found.problem == f"This address looks like @bob and is not. {count} characters differ."
     assert count > 20
-
-
-def test_an_address_that_was_paid_before_is_itself(book: AddressBook, bob: BookEntry) -> None:
-    """Two payees whose ends agree are both known: neither accuses the other."""
-    twin = _evm_lookalike(bob.address, random.Random(2))
-    assert check(twin, book=book, paid={twin: 3}).ok
 
 
 def test_an_empty_refund_address_is_right_unless_required(book: AddressBook) -> None:
@@ -287,7 +270,7 @@ def test_a_refund_goes_to_the_source_chain(book: AddressBook) -> None:
 NEEDED = 'XRP needs a destination tag for exchanges. Type "NO MEMO" if this wallet has none.'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "text", "waived", "memo", "fault", "said"),
     [
         ("xrp", "", False, None, "missing", NEEDED),
@@ -328,7 +311,7 @@ LINK = f"ethereum:{USDC_BASE.address}@8453/transfer?address={EVM}&uint256=250000
 TAGGED = f"ripple:{address('xrp', 'shop')}?amount=20&dt=777"
 
 
-@pytest.mark.parametrize("before", ["base:", "BASE:", "eip155:8453:", "ethereum:", "Base:"])
+@each_row("before", ["base:", "BASE:", "eip155:8453:", "ethereum:", "Base:"])
 def test_the_chain_before_an_address_is_the_one_that_was_chosen(
     before: str, book: AddressBook
 ) -> None:
@@ -336,7 +319,7 @@ def test_the_chain_before_an_address_is_the_one_that_was_chosen(
     assert (found.ok, found.address, found.memo) == (True, EVM, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "says"),
     [
         (f"eth:{EVM}", "This is for Ethereum, and this USDC is on Base."),
@@ -387,6 +370,8 @@ def test_the_memo_of_a_link_is_the_memo(book: AddressBook, rita: BookEntry) -> N
     assert any(text.startswith("This is not the tag of @rita: 20117.") for _, text in texts(known))
 
 
+KNOWN = address("evm", "known")
+TWIN = checksummed(KNOWN[:6].lower() + "f" * 32 + KNOWN[-4:].lower())
 SHOP = f"solana:{address('sol', 'shop')}?reference=abc&label=Shop"
 BECH32 = 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
 OTHER_KIND = "This is a Bitcoin address. ETH on Ethereum needs one that starts with 0x."
@@ -398,7 +383,7 @@ def matching(pattern: str) -> Token:
     return ETH.model_copy(update={"chain_data": chain})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "asked", "known", "level", "said"),
     [
         (EVM, ETH, {}, "ok", "Ethereum address, checksum correct"),
@@ -423,6 +408,10 @@ def matching(pattern: str) -> Token:
         (LINK, USDC_BASE, {"arrives": Decimal(2)}, "warn", "asks for 2.5 USDC, and 2 USDC arrives"),
         (LINK, USDC_BASE, {"arrives": Decimal(3)}, "warn", "asks for 2.5 USDC, and 3 USDC arrives"),
         (f"ethereum:{EVM}", ETH, {}, "note", "The link names no chain: this pays on Ethereum."),
+        # A look-alike, also in a link; two payees whose ends agree do not accuse one another.
+        (TWIN, ETH, {"paid": {KNOWN: 1}}, "refuse", "looks like"),
+        (f"eth:{TWIN}", ETH, {"paid": {KNOWN: 1}}, "refuse", "looks like"),
+        (TWIN, ETH, {"paid": {KNOWN: 1, TWIN: 3}}, "note", "Paid 3 times."),
         (SHOP, SOL, {}, "warn", "The link also says reference, which no payout carries."),
     ],
 )
@@ -433,14 +422,6 @@ def test_what_is_said_of_a_recipient(
     assert found.ok is (level != "refuse")
     assert any(one == level and said in sentence for one, sentence in texts(found))
     assert said in found.problem if level == "refuse" else not found.problem
-
-
-def test_a_look_alike_in_a_link_is_refused(book: AddressBook) -> None:
-    known = address("evm", "known")
-    twin = checksummed(known[:6].lower() + "f" * 32 + known[-4:].lower())
-    found = check(f"eth:{twin}", book=book, paid={known: 1})
-    assert found.lookalike is not None
-    assert not found.ok
 
 
 SEEDS = st.integers(0, 2**32 - 1).map(lambda number: f"{number:08x}{'0' * 24}")
@@ -484,7 +465,7 @@ def test_letters_count_where_they_mean_something() -> None:
     assert not sol.passed(sol.answer.swapcase())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "paid", "asked"),
     [
         ("@bob", {}, False),
@@ -527,9 +508,7 @@ def frozen(token_in: Token, refund: RecipientCheck | None, book: AddressBook) ->
     return lock_for_review(kind, row, asked, recipient, memo, refund, ManualClock(NOW))
 
 
-@pytest.mark.parametrize(
-    ("given", "posted"), [({}, "20117"), ({"memo": "7"}, "7"), ({"memo": ""}, None)]
-)
+@each_row(("given", "posted"), [({}, "20117"), ({"memo": "7"}, "7"), ({"memo": ""}, None)])
 def test_the_refund_memo_of_a_name_is_posted_unless_another_is_given(
     given: dict[str, str], posted: str | None, book: AddressBook
 ) -> None:
@@ -538,7 +517,7 @@ def test_the_refund_memo_of_a_name_is_posted_unless_another_is_given(
     assert (intent.refund_address, intent.refund_memo) == (refund.address, posted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "token", "wrong", "said"),
     [
         ("@rita", XRP, "not a tag", "digits only"),

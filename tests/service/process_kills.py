@@ -19,12 +19,19 @@ from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.service.store.database import Place
 from swapdesk.service.store.store import Store
 
-CALLERS = 64
 ROLES = ("ANSWERS", "ANSWERS", "WORKS", "WORKS")
 
 
 async def run(
-    own: OwnServer, directory: Path, *, seconds: float, restarts: int, rest: float, seed: int
+    own: OwnServer,
+    directory: Path,
+    *,
+    count: int,
+    seconds: float,
+    kills: int,
+    restarts: int,
+    rest: float,
+    seed: int,
 ) -> tuple[Tally, Service, Callers, set[int]]:
     """Start, load, kill and restart for so long; then everybody is answered, and all is killed. The
     last one returned are the first and the last minute in which was called."""
@@ -36,14 +43,14 @@ async def run(
         try:
             for place in range(len(ROLES)):
                 await service.start(place)
-            callers = Callers(service, tally, rng, count=CALLERS, limited=2, rest=rest)
+            callers = Callers(service, tally, rng, count=count, limited=2, rest=rest)
             minutes = {int(time.time()) // 60}
             calling = asyncio.create_task(callers.run())
             begin, restarted = time.monotonic(), 0
             # However slow the machine is: killed often, under a real load, to the limit.
             while (
                 (passed := time.monotonic() - begin) < seconds
-                or service.kills <= 20
+                or service.kills <= kills
                 or len(tally.acknowledged) <= 100
                 or not callers.refused
             ):

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 import httpx2
-import pytest
 
+from rows import each_row
 from sentences import Sentence, sentences
 from service.http_calls import declined
 from service.world import BITCOIN, BTC, BTC_ADDRESS, ETH, UNPRICED
@@ -71,7 +71,7 @@ def described(schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, **SCHEMAS[name]} if name else schema
 
 
-@pytest.mark.parametrize("line", FIELDS, ids=lambda line: line.number)
+@each_row("line", FIELDS, ids=lambda line: line.number)
 def test_each_field_is_in_the_document(line: Sentence) -> None:
     names, kinds = line.cells[0].split(", "), line.cells[1].split(", ")
     properties = SCHEMAS[MODELS[line.place]]["properties"]
@@ -166,9 +166,7 @@ async def test_nobody_is_asked_to_pay(api: httpx2.AsyncClient, anyone: httpx2.As
             assert "payment-required" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    ("fee", "net"), [("300", "1.9"), ("0", "2"), (None, "2")], ids=["a fee", "no fee", "unknown"]
-)
+@each_row(("fee", "net"), [("300", "1.9"), ("0", "2"), (None, "2")])
 def test_the_net_amount_is_less_the_fee_in_the_output_token(fee: str | None, net: str) -> None:
     fee_usd = None if fee is None else Decimal(fee)
     assert ETH.price == 3000

@@ -149,8 +149,8 @@ def digest_of_others(document: dict[str, Any]) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the document with its number tokens as Python integers, or as text if they are not
-    whole."""
+    """Returns the document with its numbers, which were parsed as text, converted to Python
+    integers. A number that is not whole stays text."""
     if isinstance(value, WireNumber):
         return int(value) if value.lstrip("-").isdigit() else str(value)
     if isinstance(value, dict):

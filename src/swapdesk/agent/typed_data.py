@@ -49,8 +49,9 @@ _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[
 
 
 class FieldType(Struct, frozen=True):
-    """The type of a field. ``name`` is an elementary type or a struct. ``dimensions`` are the
-    lengths of nested arrays, innermost first, None for any length; empty if it is not an array."""
+    """The type of a field. ``name`` is an elementary type or a struct. For an array, ``dimensions``
+    has the length of each level of nesting, innermost first, None where any length is allowed.
+    ``dimensions`` is empty if the type is not an array."""
 
     name: str
     dimensions: tuple[int | None, ...] = ()
@@ -87,8 +88,8 @@ class Schema:
 
     @classmethod
     def read(cls, types: object) -> Schema:
-        """Returns the schema in ``types`` of a document, checked. Raises PayloadRefused unless
-        ``types`` is a map of valid structs that do not contain themselves."""
+        """Returns the schema in ``types``, a member of a document, after checking it. Raises
+        PayloadRefused unless ``types`` is a map of valid structs that do not contain themselves."""
         if not isinstance(types, Mapping) or not 0 < len(types) <= MAX_STRUCTS:
             raise unsound("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}

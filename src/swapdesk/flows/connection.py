@@ -40,9 +40,9 @@ class NotConfigured(Exception):
 class Connection(Struct, frozen=True):
     """The addresses and credentials of one service. ``control`` is the URL and token of the
     sandbox's control interface; None for a live service. ``chains`` are the chains that the sandbox
-    runs itself; a live profile names its nodes in the configuration instead. ``makers`` are pairs
-    of a provider and the key with which that provider signs its half of a swap in the sandbox.
-    ``others`` are the credentials of the sandbox's other partners."""
+    runs; empty for a live service, whose nodes are in the configuration. ``makers`` has pairs of a
+    provider in the sandbox and the key with which it signs its half of a swap. ``others`` are the
+    credentials of the sandbox's other partners."""
 
     url: str
     credentials: Credentials

@@ -155,12 +155,12 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Reads the payment terms from the token's contract; returns the terms and what settles
-    payments, or None if ``entry`` is None.
+    """Reads the payment terms from the token's contract; returns them with the facilitator that
+    settles payments.
 
-    Raises ServiceRefused if the node does not answer or the token does not support such payments.
-    If the settling account has no gas, only a warning is logged, because the account can be funded
-    later.
+    Returns None if ``entry`` is None. Raises ServiceRefused if the node does not answer or the
+    token does not support such payments. If the settling account has no gas, only a warning is
+    logged, because the account can be funded later.
     """
     if entry is None:
         return None

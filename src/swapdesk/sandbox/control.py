@@ -103,7 +103,8 @@ class FaultBody(FaultAdd):
 
     ``times`` is how many requests, frames, legs or calls the fault affects. It defaults to 1; a
     permanent fault, such as a node that is down, lasts until faults are cleared. ``seconds`` is how
-    long the fault lasts, or the value of ``retry-after`` (default 2).
+    long the fault lasts (default 2, for ``ws_drop`` 0); for a rate-limit fault, it is the value of
+    ``retry-after``.
     """
 
     operation: Annotated[str, Identity(200)] | None = None
@@ -291,8 +292,8 @@ class Control:
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
-        """Returns the ``wallets`` from which the exchanges pay on ``?chain=``, labelled as
-        explorers label them."""
+        """Returns the ``wallets`` from which the exchanges pay on the chain that ``?chain=`` names,
+        labelled as explorers label them."""
         chain = request.query_params.get("chain", "")
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 

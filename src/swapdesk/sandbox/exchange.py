@@ -211,7 +211,7 @@ class SimulatedExchange:
     @cached_property
     def _traded(self) -> frozenset[str]:
         """Returns the ids of the tokens that the exchange trades. They are cached, because every
-        quote asks for them and a lookup hashes all fields of the row."""
+        quote needs them and computing them is slow."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:

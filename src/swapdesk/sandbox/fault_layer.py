@@ -309,8 +309,8 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns how a fault changes the end of the bundle that pays the deposits of a group of
-    orders, and counts the fault as used.
+    """Returns the outcome that a fault prescribes for the bundle that pays the deposits of a group
+    of orders, and counts the fault as used.
 
     Returns None if no fault applies to the group.
     """

@@ -206,9 +206,9 @@ class _Outflow:
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
         """Returns True if the output of a connection has made no progress for too long.
 
-        ``waiting`` is the number of pending bytes. If ``ending`` is True, no more bytes will
-        follow; the time limit is then LEAVE_SECONDS in total, so a reader that takes the remaining
-        bytes slowly gets no more time. Otherwise it is STUCK_SECONDS without progress.
+        ``waiting`` is the number of pending bytes. The time limit is STUCK_SECONDS since the last
+        progress. If ``ending`` is True, no more bytes will follow, and the limit is LEAVE_SECONDS
+        in total, so that a slow reader of the remaining bytes gets no more time.
         """
         seen = -1 if ending else waiting
         if seen != self._seen:
@@ -505,11 +505,11 @@ pings (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Returns False for log records of uvicorn that report an error although nothing is defective,
-    and True for all others. uvicorn logs a request that was cut off by the end of the server with
-    its whole stack, and a handshake that was refused with plain HTTP as incomplete.
+    """Returns False for uvicorn's log records of two cases that are no defects, and True for all
+    other records.
 
-    Neither is a defect.
+    The first case is a request that the end of the server cut off, logged with its whole stack. The
+    second is a handshake refused with plain HTTP, logged as incomplete.
     """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."

@@ -103,12 +103,13 @@ def bucket_of(at: datetime) -> datetime:
 
 
 class OrderBook(Struct, frozen=True):
-    """What an exchange pays for one token in another, for one bucket of time (BUCKET_SECONDS).
+    """The prices at which an exchange swaps a token ``in`` for a token ``out``, for one bucket of
+    time (BUCKET_SECONDS).
 
     ``price_in`` and ``price_out`` are in dollars. ``depth``, in dollars, decides how fast the price
     worsens with the amount, by the constant-product formula. ``kept`` is the share of the dollars
-    that remains after spread and markup. Amounts out are rounded at ``places_out`` decimals and
-    amounts in at ``places_in``, in favour of the exchange.
+    that remains after spread and markup. Amounts paid out are rounded at ``places_out`` decimals
+    and amounts taken in at ``places_in``, in favour of the exchange.
     """
 
     price_in: Decimal
@@ -119,12 +120,12 @@ class OrderBook(Struct, frozen=True):
     places_out: int
 
     def bought(self, amount_in: Decimal) -> Decimal:
-        """Returns the units of the token out that ``amount_in`` buys, rounded down; may be 0."""
+        """Returns the amount paid out for ``amount_in``, rounded down; may be 0."""
         return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
 
     def needed(self, amount_out: Decimal) -> Decimal | None:
-        """Returns the smallest amount of the token in that buys ``amount_out``; None if the book
-        does not hold that much."""
+        """Returns the smallest amount to take in for which ``amount_out`` is paid out; None if the
+        book does not hold that much."""
         dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
         left = ROUGH.subtract(self.depth, dollars)
         if left <= 0:
@@ -201,8 +202,8 @@ def _book(
 
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
-    """Returns the exchange's bounds for the amount in. They are computed from base prices, so that
-    they stay the same while prices move."""
+    """Returns the exchange's bounds for the amount sent. They are computed from base prices, so
+    that they stay the same while prices move."""
     asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)

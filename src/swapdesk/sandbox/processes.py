@@ -46,7 +46,7 @@ def said(error: Exception, code: int) -> int:
 
 
 class DirectoryInUse(Exception):
-    """Raised if another process uses this data directory."""
+    """Raised if another process uses the data directory."""
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
@@ -144,8 +144,8 @@ _STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
-    """Reads the orders of the starter, a JSON object in the first line of standard input. Raises
-    EOFError if the starter is gone."""
+    """Reads the instructions that the parent process wrote: a JSON object in the first line of
+    standard input. Raises EOFError if the parent is gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
@@ -158,8 +158,8 @@ def read_orders() -> dict[str, Any]:
 
 
 def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
-    """Runs ``run`` with the orders of this process's starter; returns its exit code, or 1 if the
-    starter is gone."""
+    """Runs ``run`` with the instructions of the parent process (see :func:`read_orders`). Returns
+    the exit code of ``run``, or 1 if the parent is gone."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
@@ -171,9 +171,9 @@ def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Writes a JSON line to the starter, which says that this process is ready, or why it is not.
+    """Tells the parent process, in a line of JSON, that this process is ready, or why it is not.
 
-    If the starter is gone, nothing is raised, because the end of standard input then ends this
+    If the parent is gone, nothing is raised, because the end of standard input then ends this
     process.
     """
     # Past the buffer of stdout, which would be written once more when the process ends.
@@ -190,7 +190,7 @@ def leave_loaded_alone() -> None:
 
 class Stop(asyncio.Event):
     """An event that is set when the process is told to end. ``again`` is a second event, which is
-    set when the process is told so once more."""
+    set when the process is told to end once more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -201,8 +201,8 @@ def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = Fa
     """Returns an event that is set by SIGTERM, SIGINT and, with a ``lifeline``, by the end of
     standard input.
 
-    With ``hard``, the process exits GRACE_SECONDS after the first of these at the latest; with
-    ``patient``, GRACE_SECONDS after the second.
+    With ``hard``, the process exits at the latest GRACE_SECONDS after the first such request to
+    stop; with ``patient``, GRACE_SECONDS after the second.
     """
     stop, loop = Stop(), asyncio.get_running_loop()
 

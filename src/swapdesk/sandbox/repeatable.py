@@ -259,7 +259,7 @@ async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
     """Opens a new sandbox in an empty directory on the running RepeatableLoop, and closes it at the
-    end of the block.
+    end of the ``async with`` block.
 
     If ``pools`` is True, the pools follow the market, which takes most of the time of a long run
     and only affects on-chain swaps.

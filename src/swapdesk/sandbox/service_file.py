@@ -64,7 +64,8 @@ class VenueEntry(Struct, frozen=True):
 
 
 class PaymentsEntry(Struct, frozen=True):
-    """How calls without credentials are paid: in a token on a chain of the file, to ``pay_to``.
+    """How callers without credentials pay for calls: with ``token`` on ``chain``, to the address
+    ``pay_to``.
 
     ``secret`` is the key of the account that settles the payments. Addresses are written with their
     checksum.
@@ -142,8 +143,8 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns where a key is in the file, as ``path:line``. If the key is missing, the line is that
-    of its table; if there is no such line, the result is the path alone."""
+    """Returns where a key is in the file, as ``path:line``. For a missing key, this is the line of
+    its table; if the table is missing too, the result is the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
@@ -319,7 +320,7 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 def store_at(url: str) -> Place:
     """Returns how to connect to the database at a URL; its password is taken from the environment.
-    Raises ValueError if the URL is of no use or contains a password."""
+    Raises ValueError if the URL cannot be used or contains a password."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -463,8 +464,8 @@ class _Reading:
     def _payments(
         self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
     ) -> PaymentsEntry | None:
-        """Reads the table ``payments``. Every problem, such as a missing key, is added to the
-        problems of the file; None is returned then."""
+        """Reads the table ``payments``. If it has a problem, such as a missing key, the problem is
+        added to those of the file and None is returned."""
         where = ("payments",)
         keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
         if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):
@@ -534,8 +535,8 @@ class _Reading:
             return None, (f"wallet_file: {error}",)
 
     def _key(self, named: str) -> bytes:
-        """Returns the private key that the file ``named``, the value of a ``wallet_file``, holds.
-        Raises ValueError, whose message says what is wrong with the file."""
+        """Returns the private key in the file at the path ``named``, the value of a
+        ``wallet_file``. Raises ValueError, whose message says what is wrong with the file."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
         file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))

@@ -284,8 +284,8 @@ async def _opened(data: Path, url: str | None) -> Store:
 
 def _identity(data: Path) -> str:
     """Returns the identity of the data in a directory; the first call draws it at random and stores
-    it. It cannot be derived from the directory's key, because new data in place of data that was
-    put aside has the same key and needs another identity."""
+    it. It cannot be derived from the directory's key: if the data is put aside, new data gets the
+    same key but needs another identity."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()

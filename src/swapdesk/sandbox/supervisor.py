@@ -174,9 +174,9 @@ for example by children of a killed sandbox that have not ended yet."""
 class ServeOptions(Struct, frozen=True):
     """Options of a sandbox.
 
-    ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
-    and to 0 and 1 for new data. With ``lifeline`` the sandbox ends when its stdin ends. With
-    ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
+    ``port`` 0 takes a free port. If ``seed`` or ``speed`` is None, the value in the data directory
+    is used; for new data these are 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends.
+    With ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
 
     ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
     chains in the service's answers: those of the ``contract``, or those of the public service
@@ -200,9 +200,9 @@ class ServeOptions(Struct, frozen=True):
 def serve(options: ServeOptions) -> int:
     """Runs a sandbox until it is told to end.
 
-    Returns an exit code: 0 if it ended cleanly, 1 if it could not be kept running, 2 if the options
-    or the data directory do not allow it. With a lifeline it returns 7 if another sandbox still has
-    the data directory.
+    Returns an exit code: 0 after a clean end, 1 if the sandbox could not be kept running, 2 if the
+    options or the data directory cannot be used. With a lifeline it returns 7 if another sandbox
+    still has the data directory.
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))

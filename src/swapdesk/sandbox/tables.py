@@ -193,10 +193,10 @@ recently (``fresh``), or scanned long ago (``stale``)."""
 class TokenSpec(Struct, frozen=True):
     """A row of the table of tokens.
 
-    ``asset`` is its key in ASSETS, None if the token has no price. ``verdict`` is the result of a
-    security scan: ``benign``, ``warning``, ``malicious`` or the reason why there is no result
-    (contract 5.12). ``token_id`` is the token's id at the public service, if that is known
-    (contract 17.9).
+    ``asset`` is the key of the token's asset in ASSETS, None if the token has no price. ``verdict``
+    is the result of a security scan: ``benign``, ``warning``, ``malicious`` or the reason why there
+    is no result (contract 5.12). ``token_id`` is the token's id at the public service, if that is
+    known (contract 17.9).
     """
 
     chain: str

@@ -367,7 +367,7 @@ class Scanner:
         return self.verdict(token, self._clock.now())
 
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
-        """Returns the result of a scan of the token that ends at the time ``now``."""
+        """Returns what a scan of the token finds if it ends at the time ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
         verdict = _guess(token, chance) if row is None else row.verdict

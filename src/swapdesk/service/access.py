@@ -126,10 +126,10 @@ class StoredPartner(Struct, frozen=True):
     """An account with the terms in force. ``overrides`` holds the terms that differ from those of
     the tier.
 
-    ``PRINTED`` maps field names to the names that commands print: ``feeShare`` and
-    ``defaultMarkup`` are in percent, and ``read`` is None if reads are not limited. If ``origins``
-    is empty, every website may use the account's ``partner-id``. ``keys`` are in the order in which
-    they were made, and include revoked keys.
+    If ``origins`` is empty, every website may use the account's ``partner-id``. ``keys`` are in the
+    order in which they were made, and include revoked keys. ``PRINTED`` maps the names that
+    commands print to attributes. Of the printed values, ``feeShare`` and ``defaultMarkup`` are in
+    percent, and ``read`` is None if reads are not limited.
     """
 
     PRINTED: ClassVar = {
@@ -221,8 +221,8 @@ _BAD = "The API credentials are missing, malformed or unknown."
 class Directory:
     """The partners of the service, found by API key or by partner id.
 
-    ``version`` is the store's count of changes to partners when these partners were read from it; 0
-    if they do not come from the store.
+    ``version`` is the number of changes to partners that the store had counted when these partners
+    were read; 0 if they do not come from the store.
     """
 
     def __init__(self, partners: Iterable[Partner]) -> None:
@@ -244,13 +244,13 @@ class Directory:
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """Returns the partner and key that the headers of a request name; header names are lower
-        case.
+        """Returns the partner and the API key that the headers of a request name; header names are
+        lower case.
 
         ``access`` says whether ``partner-id`` alone is enough, ``writes`` whether the operation
-        changes something. Raises ServiceError, whose message never tells which part of a credential
-        was wrong. If both headers are sent, ``Authorization`` decides. An unknown key costs the
-        same work as a wrong secret, so that timing tells nothing.
+        changes something. If the request also has ``Authorization``, its ``partner-id`` is ignored.
+        Raises ServiceError, whose message never tells which part of a credential was wrong. An
+        unknown key costs the same work as a wrong secret, so that timing tells nothing.
         """
         authorization = headers.get("authorization")
         if authorization is not None:

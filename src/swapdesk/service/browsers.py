@@ -52,10 +52,11 @@ refused later, when it sends the request itself.
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED if a page of another website sends an API key, or opens the order stream
-    (``stream``).
+    """Raises ACCESS_DENIED for a request from a page of another website if the request has an API
+    key or opens the order stream.
 
-    ``sent`` are the request headers by lower-case name.
+    ``sent`` are the request headers by lower-case name. ``stream`` says whether the request opens
+    the order stream.
     """
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
@@ -116,7 +117,8 @@ def origin_of(text: str) -> str:
 
 
 def readable_by(origin: str, caller: Caller) -> Headers:
-    """Returns the headers that let the page of ``origin`` read an answer to the caller.
+    """Returns the response headers that allow a page of ``origin`` to read the answer to
+    ``caller``.
 
     Raises ACCESS_DENIED if the partner does not allow the page.
     """

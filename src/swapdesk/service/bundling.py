@@ -77,7 +77,8 @@ class BundleRefused(Exception):
 class OperationPayment(Struct, frozen=True):
     """A deposit to pay from the smart account.
 
-    ``units`` is in the smallest unit of the contract ``token``, which is None for the native coin.
+    ``token`` is the address of the token's contract, None for the native coin. ``units`` is the
+    amount in the token's smallest unit.
     """
 
     token: str | None
@@ -114,8 +115,8 @@ class Build(Struct, frozen=True):
     """The operations of a bundle: one for each token, or more if the payments in a token do not fit
     into one operation.
 
-    ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 if it has
-    enough; ``account_balance`` is the wei that it has.
+    ``account_balance`` is the smart account's balance in wei. ``deposit_needed`` is the wei that
+    the account lacks to pay coins and gas; 0 if it has enough.
     """
 
     account: str

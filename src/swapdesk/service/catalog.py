@@ -86,8 +86,8 @@ class ServiceCatalog:
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replaces the security verdict of a token and removes the pages that show it from the
-        cache."""
+        """Replaces the security verdict of a token and drops the cached pages that show the
+        token."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token
@@ -128,13 +128,14 @@ class ServiceCatalog:
     def enabled_token(self, token_id: str, side: Side) -> Token:
         """Returns the token if it is enabled.
 
-        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the input ``side``.
+        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED; the error names ``side``, the field of the
+        request.
         """
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
         """Returns the enabled token with this token id or ``cexTokenId``. Raises TOKEN_NOT_FOUND or
-        TOKEN_DISABLED, whose message names the input ``side`` (contract 6.2)."""
+        TOKEN_DISABLED; the error names ``side``, the field of the request (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -208,15 +209,16 @@ class ServiceCatalog:
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """Returns the JSON of a token by its id.
+        """Returns an enabled token as JSON.
 
-        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled,
-        although ``GET /tokens`` lists disabled tokens (contract 5.8, 5.9).
+        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled
+        (contract 5.8, 5.9).
         """
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
-        """Returns the body of ``GET /tokens``, from a least-recently-used cache of whole pages."""
+        """Returns the body of ``GET /tokens``. Whole pages are cached; the least recently used ones
+        are dropped."""
         # The page answers the parameters, so their defaults must not split the key.
         key = query.model_dump_json()
         page = self._pages.get(key)

@@ -167,8 +167,7 @@ class Hub:
         return await self._desk.find(partner_id, service_id)
 
     async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
-        """Returns those of the ids that belong to an order of the partner which :meth:`find` would
-        return."""
+        """Returns those of the ids for which :meth:`find` would return an order of the partner."""
         await self._partners.require()
         return await self._desk.known(partner_id, service_ids)
 
@@ -383,11 +382,10 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Records the time at which the unsent data reached the limit, and forgets that time once
-        there is less.
+        """Records when the unsent data reached the limit; the record is cleared once there is less
+        data.
 
-        A reader that keeps taking a little data is thus noticed as well, although no single frame
-        waits long.
+        A reader that takes data too slowly is thus noticed even if no single frame waits long.
         """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
@@ -549,9 +547,9 @@ def stream_endpoint(
 ) -> Endpoint:
     """Returns the function that authenticates a ``WS /ws`` connection and serves it until it ends.
 
-    Its arguments are the WebSocket; the headers with credentials; a function that raises
-    ServiceError if the handshake has parameters, called once the caller is known; and the caller,
-    if the handshake was paid for. The returned function raises ServiceError for a handshake that is
+    Its arguments are the WebSocket, the headers with credentials, a check, and the caller if the
+    handshake was paid for. The check is called once the caller is known, and raises ServiceError if
+    the handshake has parameters. The returned function raises ServiceError for a handshake that is
     answered with plain HTTP.
     """
 

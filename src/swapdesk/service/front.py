@@ -47,9 +47,9 @@ _NOTHING = Told()
 class Front(Struct, frozen=True):
     """The address by which callers reach the service, and the proxies in front of the service.
 
-    ``public_url`` is that address without the API version. ``prefix`` is the part of the path that
-    precedes the API when a request arrives here. ``proxies`` are the networks of the proxies that
-    are trusted.
+    ``public_url`` is that address without the API version. ``prefix`` is the start of the path, up
+    to ``/v2``, in the requests that the proxies pass on. ``proxies`` are the networks of the
+    trusted proxies.
     """
 
     public_url: str = ""
@@ -98,12 +98,12 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address, and the other parameters of the entry in which it was
-        found; None if there is no address.
+        """Returns the caller's address, and the other parameters of the entry that holds it; None
+        if there is no address.
 
-        Entries are read from the right. The caller's address is the first that does not belong to a
-        trusted proxy. If an entry without a valid address comes first, the address read just before
-        that entry is returned, which is a trusted proxy's.
+        Entries are read from the right, until one holds an address that is not a trusted proxy's:
+        this is the caller's. An entry without a valid address ends the search, and the address read
+        last is returned.
         """
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
@@ -125,8 +125,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the text under which the limits per address count an address. For IPv6 this is the
-    /64 network, because one customer usually has all of its addresses."""
+    """Returns the key by which calls from an address are counted for the rate limits. For IPv6 the
+    key is the /64 network, because one customer usually has all of its addresses."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])

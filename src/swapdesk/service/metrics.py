@@ -143,8 +143,8 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Yields each gauge's name and its samples; a sample is the values of the labels and the
-        number. A gauge whose value is unknown at this moment has no samples."""
+        """Yields the name and the samples of each gauge. A sample consists of the label values and
+        the number. A gauge whose value is unknown at this moment has no samples."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,

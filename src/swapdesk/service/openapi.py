@@ -324,8 +324,8 @@ def _other_answers() -> dict[str, Any]:
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
     """Returns the whole OpenAPI document.
 
-    ``version`` is the version of the service; ``server`` is the service's address up to ``/v2``,
-    which is left out of it.
+    ``version`` is the version of the service. ``server`` is the service's address without the
+    ``/v2`` at its end.
     """
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):

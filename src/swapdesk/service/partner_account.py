@@ -52,7 +52,7 @@ def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -
     and the partner's share of the venues' fees.
 
     The result is 0 if the order's value in dollars is unknown. ``partner`` is None if the account
-    no longer exists, which then has no share of the fees.
+    no longer exists; the share is then 0.
     """
     if order.amount_in_usd is None:
         return Decimal(0)

@@ -260,7 +260,8 @@ class CallPayments:
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """Executes the payment on its chain; returns the value of the header ``payment-response``.
 
-        Raises PaymentNeeded if the payment failed, so that the caller must not get the answer.
+        Raises PaymentNeeded if the payment failed; the caller must then not get the answer to the
+        call.
         """
         sent: str | None = None
 

@@ -77,9 +77,9 @@ class LimitReached(ServiceError):
 
 class CallCount(Struct, frozen=True):
     """The number of calls of one class that a partner has made in the current rate-limit windows.
-    ``at`` is the time in seconds since 1970. ``numbers`` and ``used`` have an entry for each of
-    ``WINDOW_SECONDS``: how many windows of that length have passed since 1970, and how many calls
-    were made in the present one."""
+    ``at`` is the time in seconds since 1970. ``numbers`` and ``used`` have one entry for each
+    length in ``WINDOW_SECONDS``. An entry of ``numbers`` is the number of the current window,
+    counted from 1970; an entry of ``used`` is the number of calls in it."""
 
     at: float
     numbers: tuple[int, ...]
@@ -87,7 +87,7 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Returns the count from the rows of the store at the time ``now``.
+        """Returns the count at the time ``now``, computed from ``rows``, the counts in the store.
 
         A row whose window has ended counts as no calls. If another process, whose clock is ahead,
         has already begun a later window, that window is used.
@@ -317,7 +317,7 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call for the store to count in the commit that carries it out; None if the
+        """Returns a call that the store counts in the commit that carries the call out; None if the
         caller has no limit for this class. Nothing is counted yet."""
         limits = limits_of(caller, rate_class)
         if limits is None:

@@ -61,10 +61,10 @@ class Standing(Struct, frozen=True):
     """The state of everything that the readiness probe looks at.
 
     ``backlog`` is None if the database did not answer, and a chain's entry in ``heads`` is None if
-    its node did not. ``works`` is True if this process's worker runs. ``clock_is_right`` is the
-    result of the last comparison with the database's clock. Both are meaningless if the database
-    did not answer. ``outgrown`` is True if the database belongs to a newer release, so that this
-    process no longer uses it.
+    its node did not. ``works`` is True if this process's worker runs, ``clock_is_right`` is the
+    result of the last comparison with the database's clock; these two mean nothing while
+    ``backlog`` is None. ``outgrown`` is True if the database belongs to a newer release, so that
+    this process no longer uses it.
     """
 
     backlog: Backlog | None

@@ -92,8 +92,8 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 class Seen(Struct):
     """Collects what becomes known about a request while it is handled, for the headers of its
-    answer and for observers. ``admission`` is the state of the rate limit; ``paid`` are headers
-    about a payment."""
+    answer and for observers. ``admission`` is the state of the rate limit, None if unknown;
+    ``paid`` are headers about a payment."""
 
     call: Call
     dialect: Dialect
@@ -406,8 +406,8 @@ class Surface:
         """Returns the handler's answer to a call that begins an exchange. The call is counted only
         when the exchange begins.
 
-        If it is not counted, because it was refused or repeats an earlier call, the rate-limit
-        headers state the windows without this call.
+        A call that is refused or repeats an earlier one is not counted, and its rate-limit headers
+        state the present counts.
         """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
@@ -466,8 +466,8 @@ class Surface:
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
         """Verifies and reserves the payment, and yields the payer while the paid call is carried
-        out. The payment is settled if the block ends normally, and made usable again if the block
-        raises.
+        out. The payment is settled if the ``async with`` block ends normally, and made usable again
+        if the block raises.
 
         Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
         answer has to be withheld.
@@ -512,8 +512,8 @@ class Surface:
         """Raises StoreUnavailable if the known API keys may be outdated, and SERVICE_UNAVAILABLE if
         the clock of this process is wrong.
 
-        Rate limits, prices and payments depend on both. The caller is not told the reason, because
-        another process may answer, or this one later.
+        Rate limits, prices and payments depend on both. The caller is not told the reason, and may
+        simply try again: another process may answer, or this one may recover.
         """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:

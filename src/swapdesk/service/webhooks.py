@@ -52,9 +52,9 @@ class Delivery(Struct, frozen=True):
 
 
 class Webhooks:
-    """Checks events and wakes ``worker`` and ``bundles``.
+    """Checks webhook events, and wakes ``worker`` or ``bundles`` for them.
 
-    ``secrets`` are the signing secrets by source.
+    ``secrets`` maps the source of an event to its signing secret.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Webhooks:
         signature checked. Raises NOT_FOUND for an unknown source.
 
         Raises INVALID_API_CREDENTIALS if the headers are missing or malformed, or if their
-        timestamp is too far from the present, because then no signature is accepted.
+        timestamp is too far from the present.
         """
         now = self._clock.now().timestamp()
         if source not in self._secrets:

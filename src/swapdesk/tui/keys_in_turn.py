@@ -46,9 +46,9 @@ KeyStage = Literal["taken", "said", "opened"]
 
 
 class KeyTaken(Message):
-    """A message that is posted to the widget that got a key, behind all messages posted there
-    earlier. When this message comes back to the application, the widget has handled the key.
-    ``turn`` is the number of the key, ``stage`` how far it had come."""
+    """A message that shows how far a key has come. It is posted to a widget and passed back to the
+    application. By then the widget has handled everything that was posted to it earlier. ``turn``
+    is the number of the key, and ``stage`` is the stage that the key has then reached."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -96,8 +96,8 @@ class KeyQueue:
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Accepts a key or paste from Textual. A new event joins the queue. An event that its
-        widget did not use, and that comes back forwarded, is passed on to the key bindings."""
+        """Accepts a key or paste from Textual. A new event joins the queue. An event that Textual
+        forwards because the widget did not use it goes to the key bindings."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given

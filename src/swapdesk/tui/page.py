@@ -43,10 +43,10 @@ class Page(DeskScreen):
     """A page of the running desk. A subclass sets ``NAME`` and, as ``SPENDS``, the kind of API
     calls that its keys make.
 
-    The application calls these methods on the page in view: :meth:`on_tick` once a second,
-    :meth:`orders_changed`, :meth:`swaps_changed`, and :meth:`session_changed` when the connection
-    changed or the page came into view. :meth:`balances_changed` is called when money of the user's
-    own wallet moved, or, if the page was out of view then, when it comes back into view.
+    The application tells the page in view what happened: it calls :meth:`on_tick` once a second,
+    :meth:`session_changed` when the connection changed or the page came into view, and
+    :meth:`orders_changed`, :meth:`swaps_changed` and :meth:`balances_changed`. A page that was out
+    of view when balances changed is told when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -107,8 +107,8 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Returns the number of create requests of which the desk does not know yet whether they
-        led to an order. It is 0 if the journal cannot be read."""
+        """Returns how many create requests there are of which it is still unknown whether they led
+        to an order. It is 0 if the journal cannot be read."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -134,7 +134,7 @@ class Page(DeskScreen):
         return False
 
     def on_tick(self) -> None:
-        """Redraws what changes with time. The page is called once a second while it is in view."""
+        """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         """Is called on the page in view when orders changed; ``ids`` are their service ids. ``ids``
@@ -156,8 +156,8 @@ class Page(DeskScreen):
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may create and fill the wallet of the sandbox, so that other pages
-        read their balances again when they come back into view. This page has to read its own. Does
+        """Records that this page may create and fill the wallet of the sandbox. Other pages then
+        read their balances again when they come back into view, but this page is not told to. Does
         nothing on a live desk."""
         if not self.session.live:
             self.session.moves += 1
@@ -261,7 +261,7 @@ class Page(DeskScreen):
 
     def refresh_frame(self, *, idle: bool = False) -> None:
         """Redraws the header with the present state of the connection and the remaining API calls.
-        With ``idle`` it is not redrawn if only ages in it changed."""
+        If ``idle`` is True, a header in which only ages changed is not redrawn."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -329,9 +329,9 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header to draw on an idle screen: ``shown``, which is on the screen now, if the
-    new ``state`` differs only in ages, otherwise ``state``. A changed number of remaining read
-    calls counts as a difference only when few are left, because the desk reads by itself all the
+    """Returns the header to draw on an idle screen. This is ``shown``, the present header, if the
+    new ``state`` differs from it only in ages, and otherwise ``state``. A changed number of
+    remaining read calls counts only when few are left, because the desk reads by itself all the
     time."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state

@@ -307,8 +307,7 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     """The nonzero approvals of one account on one chain. ``complete`` is True if every approval
     that the chain ever recorded was checked. It is False if the node does not return all events or
-    there are too many approvals; then only the approvals of known contracts were certainly
-    checked."""
+    there are too many approvals; then approvals of unknown contracts may be missing."""
 
     allowances: tuple[Allowance, ...]
     complete: bool

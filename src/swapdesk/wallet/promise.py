@@ -60,10 +60,11 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where and until when an order's deposit of ``units`` (``order.inAmount`` as returned, in base
-    units) is paid. ``tag`` is the memo, None if none is needed. If the order fails, the money goes
-    back to ``refund`` on the deposit's chain. For a paid API call ``order_id`` is the operation,
-    ``tier`` its price tier in the contract, and the other fields are those in its 402 response."""
+    """An order's deposit as the user confirmed it: ``units`` (``order.inAmount`` as returned, in
+    base units) to ``address`` until ``expires``. ``tag`` is the memo, None if none is needed. If
+    the order fails, the money goes back to ``refund`` on the deposit's chain. For a paid API call,
+    ``order_id`` is the name of the call's operation and ``tier`` its price tier in the contract;
+    the other fields come from the 402 response."""
 
     order_id: str
     address: str
@@ -75,8 +76,8 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one signature (of a UserOperation, on Solana of a transaction) pays at
-    once, all in one token and in the order of their group (the orders paid together). ``multi_id``
+    """The deposits that one signature pays at once: by a UserOperation, on Solana by a transaction.
+    All are in one token, and in the order of their group (the orders paid together). ``multi_id``
     is the group's id. A group may need several signatures for one token; ``part`` is the number of
     this one, from 0."""
 

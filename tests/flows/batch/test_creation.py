@@ -17,6 +17,7 @@ from msgspec import Struct
 from flows.batch.test_reading import read_sheet
 from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
 from flows.orders import ETH, RECIPIENT, order
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_report import GroupDocument
 from swapdesk.client.api import PartnerApi
@@ -398,7 +399,7 @@ def asked(**changes: Any) -> MultiOrderRequest:
     return MultiOrderRequest(**{**fields, **changes})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         ({"in_token_id": ETH.id}, "token sold"),
@@ -424,7 +425,7 @@ def test_a_memo_of_the_row_has_to_be_repeated() -> None:
     assert differing(row, ORDER.model_copy(update={"receiver_tag": "70417"})) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {},

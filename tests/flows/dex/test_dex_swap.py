@@ -26,10 +26,6 @@ from swapdesk.wire.tokens import Token
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
-def steps(someone: Swapper, intent_id: str) -> list[tuple[str, State]]:
-    return [(act.kind, act.state) for act in acts_of(someone.journal.ledger, intent_id)]
-
-
 def loaded(someone: Swapper) -> Tracker:
     return tracker_of(someone.journal, someone.place.floor.clock)
 
@@ -37,38 +33,6 @@ def loaded(someone: Swapper) -> Tracker:
 def listed(someone: Swapper) -> list[OrderStatus]:
     """What it tells of them."""
     return [order_status(one, someone.place.floor.clock.now()) for one in loaded(someone).known()]
-
-
-async def test_an_approval_a_swap_and_its_order(
-    place: Place, someone: Swapper, usdc: Token, weth: Token
-) -> None:
-    intent = await someone.intent("ba", usdc, weth, "60")
-    outcome = await someone.flow().swap(intent)
-    assert outcome.done, outcome
-    ended = await place.completed(outcome.order)
-    assert ended.display_status == "SWAP_COMPLETED"
-    assert await someone.holds(usdc) == 40 * 10**6
-    got = await someone.holds(weth)
-    assert got >= int(intent.amount_out * 10**18 * 995 // 1000)
-    assert [one.title for one in someone.reviews]
-    assert steps(someone, intent.id) == [
-        ("create", State.DONE),
-        ("approve", State.DONE),
-        ("swap", State.DONE),
-        ("confirm", State.DONE),
-    ]
-    signed = await someone.agent.transactions(intent.id)
-    assert [(one.purpose, one.word) for one in signed] == [
-        (Purpose.APPROVE, "succeeded"),
-        (Purpose.SWAP, "succeeded"),
-    ]
-    assert signed[-1].hash == outcome.hash
-    assert open_swaps(someone.journal.ledger) == []
-    # The confirmation is used up, whoever asks again.
-    again = await someone.flow().swap(intent)
-    assert again.refused
-    assert again.code == "ALREADY_ASKED"
-    assert len(await someone.agent.transactions(intent.id)) == 2
 
 
 async def test_who_says_no_has_paid_nothing(

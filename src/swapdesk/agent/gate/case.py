@@ -38,17 +38,17 @@ pays the owner."""
 
 
 class Taking(Struct, frozen=True):
-    """The amount of the token sold that can leave because of one signature: ``units`` (base units),
-    which the address ``by`` can take. ``by`` is empty if the units leave by the signed payload
-    alone.
+    """What one signature allows to leave the account: up to ``units`` base units of the token sold,
+    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units.
 
-    ``grants`` is True if the signature itself allows ``by`` to take the units, False if ``by``
-    takes them out of an allowance from another signature. The chain executes at most one of several
-    signatures with the same ``once``; ``once`` is None if only its content identifies the
-    signature.
+    ``grants`` is True if this signature allows ``by`` to take the units, False if ``by`` uses an
+    allowance from another signature. ``once`` is an identifier: of several signatures with the same
+    one, the chain executes at most one. None for signatures that nothing but their content
+    identifies.
 
-    The other fields are set for documents only. ``kind`` and ``nonce`` say where the chain records
-    that the document was used. After ``ends``, in Unix seconds, the document can no longer be used.
+    The other fields are set for documents only. ``kind`` and ``nonce`` say which nonce on the chain
+    shows whether the document was used. After ``ends``, in Unix seconds, the document can no longer
+    be used.
     """
 
     units: int
@@ -61,8 +61,8 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns how much of the token sold can leave because of a payload, whose decoded content is
-    ``claim``. It has 0 units if the payload cannot take that token."""
+    """Returns how much of the token sold a payload lets leave the account. ``claim`` is the
+    payload's decoded content. The result has 0 units if the payload cannot take that token."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -95,9 +95,9 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns (address, allows): who can take the token because of this payload, and True if the
-    payload itself allows it. The address is empty if no further party is needed for the token to
-    leave."""
+    """Returns (address, allows). ``address`` is the party that can take the token because of this
+    payload; empty if no other party is involved. ``allows`` is False if that party needs an
+    allowance from another signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -108,9 +108,8 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns an identifier for a document. The chain executes only one of several documents with
-    the same identifier, for example because they have the same nonce. None if only its content
-    identifies the document."""
+    """Returns an identifier for a document, made from its nonce. Of several documents with the same
+    identifier, the chain executes only one. Returns None for a document without a nonce."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -179,8 +178,8 @@ class Policy(Struct, frozen=True):
     ``venues`` has the contracts of each provider, ``makers`` the Solana keys by which providers
     sign their half of a swap. ``known`` are addresses that were paid earlier. ``calls`` has the
     chain, token and payee of earlier paid API calls; a call with a different chain, token or payee
-    needs the user's consent. UserOperations are signed only for the account's own smart account,
-    which exists only if ``smart_accounts`` is True.
+    needs the user's consent. ``smart_accounts`` is True if the profile uses smart accounts;
+    UserOperations are signed only for the account's own one.
     """
 
     account: str
@@ -194,8 +193,8 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, which may not be created yet. None if the
-        profile has no smart accounts or the chain is Solana."""
+        """The address of the account's own smart account, even if that is not created yet. None if
+        the profile has no smart accounts or the chain is Solana."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
@@ -218,8 +217,8 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns the numbers in ``data``, the answer of a contract: one for each word of 32 bytes.
-    Returns None unless there are exactly ``count`` words."""
+    """Returns a number for each word of 32 bytes in ``data``, a contract's answer. Returns None
+    unless there are exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -249,14 +248,13 @@ class Facts(Struct, frozen=True):
     """What the chain answered for one decision, all of it read after the payload came.
 
     ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers`` has
-    what each call returned. A call that failed is missing there, and anything else that could not
-    be read is missing or None.
+    the result of each call that succeeded. ``code`` maps addresses to their code, which is empty
+    bytes for an address without code. Any other field is None if it could not be read.
 
-    ``code`` is the code by address, empty bytes for an address without code. ``native`` is the
-    account's balance of the native coin. ``blocks_left`` is the number of blocks for which the
-    blockhash of a Solana payload stays valid. ``simulation`` has the balance changes of every
-    holder, without the fee for gas. ``bought_decimals`` and ``bought_symbol`` describe a token
-    bought on another chain, as that chain's node states them.
+    ``native`` is the account's balance of the native coin. ``blocks_left`` is the number of blocks
+    for which the blockhash of a Solana payload stays valid. ``simulation`` has the balance changes
+    of every holder, without the fee for gas. ``bought_decimals`` and ``bought_symbol`` describe a
+    token bought on another chain, as that chain's node states them.
 
     The following fields are for the signer only. On EVM chains: ``nonce``, the node's next nonce,
     and ``base_fee`` and ``priority`` in wei per unit of gas. On Solana: ``last_valid``, the last
@@ -322,9 +320,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the tokens in ``promise`` (what the user confirmed) that are on the paying chain; the
-    payload's amounts are counted by their decimals. Empty if the payload signs no confirmed amount,
-    for example if it ends an allowance."""
+    """Returns the confirmed tokens that are on the paying chain. Their decimals are used to convert
+    the payload's amounts. Empty if the payload signs no confirmed amount, for example if it ends an
+    allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -360,8 +358,8 @@ def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Rea
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Returns each nonce of the payload, with the call to the chain that tells whether the nonce is
-    unused. ``owner`` is the address of the signing account."""
+    """Returns a pair for each nonce of the payload: the nonce, and the call that asks the chain
+    whether it is unused. ``owner`` is the address of the signing account."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -383,8 +381,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """Returns the call to the chain that tells whether a document signed earlier is still unused.
-    None for a document that never expires, and for a transaction."""
+    """Returns the call that asks the chain whether a document signed earlier is still unused. None
+    for a document that never expires, and for a transaction."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -447,8 +445,8 @@ Objections = Iterator[Objection]
 
 class Rule(Struct, frozen=True):
     """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
-    that the rule compares with what the user confirmed. A field whose meaning no rule binds is
-    shown as not in the quote."""
+    that the rule compares with what the user confirmed. The review tells the user which fields no
+    rule compares."""
 
     code: str
     severity: Severity

@@ -25,8 +25,8 @@ HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"}
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """Returns the text shown beside a field with which nothing that the user confirmed can be
-    compared, such as ``a label; moves nothing``."""
+    """Returns the text shown beside a field that no rule compares with what the user confirmed,
+    such as ``a label; moves nothing``."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":

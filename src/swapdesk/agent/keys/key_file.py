@@ -95,8 +95,9 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the key with a library other than OpenSSL. OpenSSL refuses an r that is small for
-        n, although RFC 7914 allows it and the example of Keystore v3 has such an r."""
+        """Derives the key with a library other than OpenSSL. OpenSSL refuses a small scrypt
+        parameter r together with a large n, although RFC 7914 allows it and the example of keystore
+        v3 has it."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -227,7 +228,7 @@ class Keystore:
 
     def open(self, key: SecretBytes) -> SecretBytes:
         """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
-        Refused if it is wrong."""
+        Refused if ``key`` is wrong."""
         held = key.reveal()
         mac = keccak(bytes(held[16:32]) + self._ciphertext)
         if not hmac.compare_digest(mac, self._mac):
@@ -280,7 +281,7 @@ class Sealed:
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
         """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
-        Refused if it is wrong or if ``bound``, the plain part of the file, was changed."""
+        Refused if ``key`` is wrong or if ``bound``, the plain part of the file, was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
@@ -308,8 +309,8 @@ class KeyFile(Struct, frozen=True):
 
     def open(self, key: SecretBytes) -> SecretBytes:
         """Returns the 32 bytes of the private key (EVM) or of its seed (Solana). ``key`` is the key
-        derived from the pass phrase. Raises Refused if it is wrong or the plain part of the file
-        was changed."""
+        derived from the pass phrase. Raises Refused if ``key`` is wrong or the plain part of the
+        file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
@@ -488,7 +489,7 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file, synced to disk, and the name of its account. Raises
+        """Writes a new key file and syncs it to disk, then stores the account's name. Raises
         FileExistsError if the file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
@@ -534,8 +535,8 @@ class WalletLock:
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Returns True if this process holds the lock. If it does not, every call tries to take the
-        lock, because the desk that held it may have ended."""
+        """Takes the lock unless this process has it already, and returns True if it has it now.
+        Every call tries again, because the desk that held the lock may have ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

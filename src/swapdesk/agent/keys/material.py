@@ -156,8 +156,8 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """Returns the address of the private key (EVM) or seed (Solana) ``secret``. Raises Refused if
-    it is not a key of this kind."""
+    """Returns the address that belongs to ``secret``, a private key (EVM) or seed (Solana). Raises
+    Refused if ``secret`` is not valid for this kind."""
     if len(secret) != 32:
         raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())
@@ -202,8 +202,8 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 def _phrase(pasted: SecretBytes) -> str:
     """Returns the words of a phrase that was pasted as a list, a table or a sentence, with single
-    blanks between them. If each word is numbered, they are in the order of these numbers. Raises
-    Refused if a BIP-39 phrase cannot have that many words."""
+    blanks between them. Numbered words are sorted by their numbers. Raises Refused if a BIP-39
+    phrase cannot have that many words."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]
@@ -291,7 +291,7 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
     """Returns the EVM key written as 64 hexadecimal digits, which may be grouped and in quotes.
-    Raises Refused."""
+    Raises Refused if the text is not such a key."""
     bare = _bare(text).strip(f"<>()[]{{}}{_MARKS}")
     match = _RAW.fullmatch(bare)
     if match is None:
@@ -330,7 +330,7 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
     """Returns the Solana key in a text that has its seed and public key: the 64 numbers of a file
-    of solana-keygen, or the base58 text that wallets export. Raises Refused."""
+    of solana-keygen, or the base58 text that wallets export. Raises Refused for any other text."""
     bare, text = _bare(content), _text(content).strip("\ufeff")
     if not bare.startswith("["):
         return _solana(_base58_bytes(bare), "the key")

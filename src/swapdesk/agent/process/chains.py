@@ -63,7 +63,7 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """Returns the node's entries for the token accounts of an owner, one list for each token
+    """Returns one item for each token program: the node's list of the owner's accounts under that
     program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
@@ -111,9 +111,9 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """The chains of a profile, by short name. ``genesis`` returns the hash of the first block of a
-    chain on which this wallet signed before, given the chain's short name; None for a chain without
-    a signature."""
+    """The chains of a profile, by short name. ``genesis`` is called with a chain's short name; it
+    returns the hash of the chain's first block as recorded at the first signature, or None if this
+    wallet has not signed on the chain."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -209,8 +209,8 @@ def _another_chain(link: ChainLink) -> Refused:
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
     """Raises Refused if a sandbox key would sign for a live chain, or a live key for a sandbox
-    chain. A sandbox that imitates real chains uses their ids. There, only keys created in the
-    sandbox may sign, because these have no money on the real chains. ``genesis`` is the hash of the
+    chain. A sandbox may imitate a real chain and its id; for such an id, only keys created in the
+    sandbox may sign, because they hold no money on the real chain. ``genesis`` is the hash of the
     chain's first block."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:

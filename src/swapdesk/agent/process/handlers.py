@@ -215,7 +215,7 @@ def _status(opened: OpenedWallet) -> PolicyStatus:
 
 async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
     """Sets the spending policy. Without a pass phrase, the new policy must be at least as strict as
-    the current one. The first policy always needs the pass phrase, because it is sealed with it."""
+    the current one. The first policy always needs the pass phrase, which seals it."""
     written = frame.head.get("policy")
     policy = _checked(from_json(SpendingPolicy, written))
     _refuse_odd_digits(written)
@@ -234,7 +234,7 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy counts a token by other decimals than the token's chain. With
+    """Raises Refused if the policy states other decimals for a token than the token's chain. With
     ``sealing`` False, tokens of the current policy are not checked again, so that lowering a limit
     needs no node."""
     asked = dict.fromkeys(policy.known_tokens)

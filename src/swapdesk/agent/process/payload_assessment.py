@@ -230,8 +230,8 @@ def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
     """Returns one balance change of a simulation, with the token's symbol and decimals from
-    ``promise``. ``coin`` describes a token that ``promise`` does not name; None if that is
-    unknown."""
+    ``promise``. ``contract`` is None for the native coin. ``coin`` describes the token if
+    ``promise`` does not name it; if ``coin`` is None too, the symbol is ``?``."""
     asset = _asset(contract, promise) or coin
     if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
@@ -277,8 +277,8 @@ class Looked(Struct, frozen=True):
 
 
 class Looking:
-    """Assesses payloads by what the chain answers, the gate and the user's spending policy. Raises
-    Refused for problems that no rule of the gate covers."""
+    """Assesses payloads: reads what is needed from the chain, then applies the gate's rules and the
+    user's spending policy. Raises Refused for problems that no rule of the gate covers."""
 
     def __init__(
         self,
@@ -391,9 +391,9 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """Returns the chain, token and payee of earlier paid API calls, with which a new call is
-        compared. Empty if the policy names the allowed payees, because the user has then decided
-        already."""
+        """Returns the chain, token and payee of every earlier paid API call, for comparison with a
+        new call. Empty if the policy lists the allowed payees, because then only that list
+        counts."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:
@@ -462,9 +462,9 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Returns the nonce, gas and fees to sign, None if they cannot be determined, and the facts
-        with these values. The second assessment keeps the values of the first one, ``before``.
-        Raises Refused if these no longer suffice."""
+        """Returns (plan, facts). ``plan`` has the nonce, gas and fees to sign, None if they cannot
+        be determined; ``facts`` is the given one with this gas and fee. The second assessment keeps
+        the plan of the first one, ``before``. Raises Refused if that no longer suffices."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -490,8 +490,8 @@ class Looking:
 
 
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
-    """Returns the decimals of each token by which the user's confirmed amounts are counted. A rule
-    of the gate refuses the payload if the chain states other decimals."""
+    """Returns the decimals that the user's confirmed amounts assume for each token. A rule of the
+    gate refuses the payload if the chain states other decimals."""
     chain = promise.chain_id
     counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
@@ -555,9 +555,9 @@ def _blocks_left(
     if unknown. ``good`` is True if the node calls the blockhash valid; ``height`` is the present
     block height.
 
-    A node states the end only for its newest blockhash. For an older one the payload states the
-    end, which is accepted up to that of the newest blockhash. If the payload is wrong, the
-    transaction is not executed and no money is lost.
+    A node states the last valid height only for its newest blockhash. For an older blockhash the
+    payload's own figure is used, but never one above that of the newest. If the figure is too high,
+    the transaction is not executed and no money is lost.
     """
     if not good:
         return 0

@@ -52,8 +52,8 @@ def argument(frame: Frame, name: str, form: Any) -> Any:
 
 
 def refuse_far_clock(offset: float) -> None:
-    """Raises Refused for a clock offset, in seconds, of more than a hundred years, with which times
-    would leave the calendar."""
+    """Raises Refused for a clock offset of more than a hundred years, given in seconds. Times
+    shifted by so much could not be written as dates."""
     if abs(offset) > MAX_OFFSET:
         raise Refused("bad_request", "the clock would be more than a hundred years ahead")
 

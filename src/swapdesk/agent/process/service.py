@@ -70,8 +70,8 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """Returns the next frame from the desk. Waits first while the desk has left too many bytes
-        of answers unread."""
+        """Returns the next frame from the desk. If the desk has left too many bytes of answers
+        unread, waits first until it has read them."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()

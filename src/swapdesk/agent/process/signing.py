@@ -125,10 +125,9 @@ class Reviewing:
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Returns the call of a waiting transaction and a review of it with the same nonce and a
-        higher fee. The call is judged by what the user confirmed for its first signature, except
-        that gas may cost up to ``gas_units`` (in wei) if that is more than was confirmed. Signs
-        nothing."""
+        """Returns the call of a waiting transaction, and a review of it with the same nonce and a
+        higher fee. The call is judged by what the user confirmed when it was first signed. Gas may
+        cost as much as was confirmed then, or ``gas_units`` wei if that is more. Signs nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
         if transaction is None or asked is None:
@@ -149,9 +148,9 @@ class Reviewing:
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
         """Signs the payload of a review if chain and gate still give the same result, and returns
-        the recorded signature or transaction. The review cannot be used a second time once its
-        payload is assessed again. A wrong ``phrase`` raises Refused before that and leaves the
-        review usable."""
+        the recorded signature or transaction. A wrong ``phrase`` raises Refused and leaves the
+        review usable. Once the second assessment begins, the review is used up, even if nothing is
+        signed."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")

@@ -131,15 +131,15 @@ class Wallet:
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
         """Opens the spending policy with the pass phrase, at the same time as the keys. A policy
-        that does not open with it stays closed, because it does not belong to this wallet."""
+        that this pass phrase does not open stays closed, because it is not this wallet's."""
         derivation = self._policy.derivation()
         if derivation is not None:
             held, sealed = derivation
             self._policy.open(held, sealed, await self._derived(sealed.derivation, passphrase))
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
-        """Sets the spending policy and seals it with the pass phrase, which must open the keys.
-        Raises Refused if it does not, or if the policy cannot be written."""
+        """Sets the spending policy and seals it with the pass phrase. Raises Refused if the pass
+        phrase does not open the keys, or if the policy cannot be written."""
         files, _ = self._directory.read()
         if not files:
             raise Refused("no_account", "a wallet without accounts has no pass phrase")
@@ -185,9 +185,9 @@ class Wallet:
     async def add(
         self, material: KeyMaterial, name: str, passphrase: SecretBytes, now: datetime
     ) -> Account:
-        """Encrypts a key, stores it unlocked, and returns its account. The pass phrase must be that
-        of the existing keys, because a wallet has one pass phrase. Wipes the key if it cannot be
-        stored. Raises Refused."""
+        """Encrypts a key, stores it unlocked, and returns its account. Raises Refused if the
+        account exists already or ``passphrase`` is not that of the existing keys. The secret in
+        ``material`` is wiped if the key cannot be stored."""
         try:
             account = self._new_account(material, name, now)
             files, _ = self._directory.read()
@@ -253,7 +253,7 @@ class Wallet:
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """Returns the account at ``address`` and its private key. The key is read from its file
         with the pass phrase, even if the account is unlocked. Raises Refused if the pass phrase
-        does not open it."""
+        does not open the file."""
         files, _ = self._directory.read()
         file = next((file for file in files if file.account.address == address), None)
         if file is None:

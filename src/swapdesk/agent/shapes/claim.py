@@ -136,9 +136,9 @@ class Claim(Struct, frozen=True):
 
     ``outflows`` are the amounts that are sold or paid, ``allowed`` those that may be taken later.
     ``limitless`` is the number by which tokens mean an unlimited allowance. ``bought`` is the
-    contract of the token that is bought, None for the native coin; it only has a meaning if a field
-    of the payload states the least amount bought. ``content`` identifies what is signed: the digest
-    of typed data, for other payloads a hash of everything that they fix.
+    contract of the token that is bought, None for the native coin; ignore it unless a field of the
+    payload states the least amount bought. ``content`` identifies what is signed: the digest of
+    typed data, for other payloads a hash of everything that they fix.
     """
 
     shape: str
@@ -218,9 +218,9 @@ def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
     """Returns ``outflows``, ``allowed`` and ``bought`` of a claim, which follow from its fields.
-    ``contract`` is the contract that is called, or that checks the signature. An amount of the
-    native coin that is sent along counts in addition to what is sold. Raises TypeError if the shape
-    gives an amount's meaning to a field that is not a number."""
+    ``contract`` is the contract that is called, or that checks the signature. A native amount sent
+    with the call is an outflow of its own, beside the token sold. Raises TypeError if a field that
+    should hold an amount is not a number."""
     tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # A missing token does not mean the chain's coin: only a shape can say that.

@@ -192,8 +192,9 @@ _INDEX = re.compile(r"\[([0-9]+)\]")
 
 
 def read_typed(raw: object) -> Claim:
-    """Returns the decoded content of an EIP-712 document. If its declaration is unknown, its act is
-    ``unknown``. Raises PayloadRefused if the document does not pass the strict reading."""
+    """Returns the decoded content of an EIP-712 document. A document whose types are not known to
+    the agent gets the act ``unknown``. Raises PayloadRefused if the document does not pass the
+    strict reading."""
     document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))

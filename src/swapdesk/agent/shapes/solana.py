@@ -47,10 +47,10 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 
 def read_message(encoded: str, promise: Promise) -> Claim:
-    """Returns the decoded content of a serialized Solana transaction in base64. Raises
-    PayloadRefused if any instruction is not exactly known. A token account is replaced by its owner
-    if it is derived from an owner that ``promise`` or the message names. Any other account keeps
-    its own address, and no rule takes it for anybody's."""
+    """Returns the decoded content of a serialized Solana transaction in base64. In it, a token
+    account appears as its owner, if that owner is named by ``promise`` or by the message; any other
+    account appears as its own address, which no rule accepts as a known party. Raises
+    PayloadRefused if any instruction is not exactly known."""
     transaction = _transaction(encoded)
     body = transaction.message
     if not isinstance(body, Message | MessageV0):
@@ -226,8 +226,8 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """Adds the fields of a revocation. The instruction does not name its token, so
-        PayloadRefused is raised unless its account is the one derived for the token that the user
+        """Adds the fields of a revocation. The instruction names a token account but no token.
+        Raises PayloadRefused unless that account is the owner's for the token that the user
         confirmed."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
@@ -259,9 +259,9 @@ class _Reader:
         self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """Returns the owner from whom a token account is derived. If no known owner fits, returns
-        the account itself, because a venue may use a token account as its deposit address. Raises
-        PayloadRefused if the account is an owner's own address."""
+        """Returns the owner of a token account. If no known owner fits, returns the account itself,
+        because a venue may use a token account as its deposit address. Raises PayloadRefused if
+        ``account`` is not a token account but an owner's own address."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)

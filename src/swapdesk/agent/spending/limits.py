@@ -100,8 +100,8 @@ the taker to take, and the units that the taker's own payloads take."""
 
 
 class SpendSums:
-    """The most that can leave of each token because of everything counted, in base units. An
-    allowance and what is taken out of it count once."""
+    """The most that can leave of each token, in base units, because of everything that was added
+    up. What is taken by means of an allowance is not counted in addition to the allowance."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -284,8 +284,8 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns a refusing finding for each token that the policy counts by other decimals than its
-    chain. ``decimals`` are those of the chain. With wrong decimals a limit would allow a different
+    """Returns a refusing finding for each token whose decimals in the policy differ from
+    ``decimals``, those that the chain states. With wrong decimals a limit would allow a different
     amount from the one that the user meant."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
@@ -332,9 +332,9 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """Yields (code, words) for a paid API call that costs too much, unless the policy has a limit
-    per call for its token. A service sets its own price, and the user is not asked about each
-    call."""
+    """Yields (code, words) for a paid API call that costs too much. Tokens with a limit per call in
+    the policy are not checked here. A service sets its own price, and the user is not asked about
+    each call."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
     tokens = {limit.token_key for limit in named}
     for spend in spending.spends:

@@ -44,8 +44,9 @@ class PolicyUnknown(Exception):
 
 
 class HeldPolicy(Struct, frozen=True):
-    """The content of a policy file. ``policy`` is the policy that applies; ``sealed`` is the JSON
-    text of the policy that the pass phrase protects; ``crypto`` is its seal."""
+    """The content of a policy file. ``sealed`` is the JSON text of the policy that was set with the
+    pass phrase, and ``crypto`` its seal. ``policy`` is the policy that applies: the sealed one, or
+    a stricter one that was set since without the pass phrase."""
 
     policy: SpendingPolicy
     sealed: str
@@ -53,8 +54,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` returns the open count of what was signed, which
-    also has the digest of the file. Raises Refused if the records fail."""
+    """Reads and writes the policy file. ``spent`` returns the record of what was signed; the digest
+    of the policy file is stored there too. Raises Refused if the records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -67,7 +68,7 @@ class PolicyKeeper:
 
     def read(self) -> HeldPolicy | None:
         """Returns the content of the policy file; None if no policy was ever set. Raises
-        PolicyUnknown if the file is not the one that was written."""
+        PolicyUnknown if the file is not as this program last wrote it."""
         expected = self._spent().policies()
         content = self._content()
         if content is None:

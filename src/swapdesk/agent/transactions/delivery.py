@@ -36,7 +36,7 @@ _SENDING = (State.UNKNOWN,)
 
 class Delivery(ABC):
     """Sends and follows the transactions of one chain. ``hand_in`` sends signed bytes to the
-    chain's node and raises NodeError."""
+    chain's node; it raises NodeError if it fails."""
 
     def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records

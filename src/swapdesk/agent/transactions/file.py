@@ -324,8 +324,8 @@ class SpentRecord:
         )
 
     def past(self, now: datetime, spending: Spending | None = None) -> Past:
-        """Returns what was counted in each window that ends ``now``, and whether ``spending``
-        itself was counted."""
+        """Returns what was counted in each window up to ``now``, and whether ``spending`` itself
+        was counted."""
         end = _microseconds(self.now(now))
         self._read(end - max(SECONDS.values()) * _SECOND)
         windows = {

@@ -48,8 +48,9 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 
 
 def taking_text(taking: Taking) -> str:
-    """Returns a taking (what a signature lets be taken) as JSON text for the records. Amounts and
-    nonces are texts, because they have more digits than a number of the database."""
+    """Returns a taking (what a signature allows to be taken) as JSON text for the records. Amounts
+    and nonces are written as text, because they can have more digits than a number in the
+    database."""
     nonce = taking.nonce
     entry = {
         **asdict(taking),
@@ -113,8 +114,8 @@ the first transaction."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
-    """Returns the refusal to sign something for which ``transaction`` was signed, because that may
-    still be executed or has been."""
+    """Returns the refusal to sign something for which ``transaction`` was signed already. That
+    transaction was executed or still may be."""
     return Refused(
         "already_signed",
         f"{transaction.hash} was signed for this already and is {transaction.word}",
@@ -249,8 +250,9 @@ class Records:
         fees: tuple[int, int],
     ) -> None:
         """Raises Refused if ``draft`` may not be signed, because of another recorded transaction of
-        the account or because its nonce or fees do not fit. Called inside the database transaction
-        that records it. ``content`` identifies its call, ``of_node`` is the node's next nonce."""
+        the account or because its nonce or fees do not fit. ``content`` identifies the call of
+        ``draft``, ``of_node`` is the node's next nonce. Call this inside the database transaction
+        that then records ``draft``."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -323,8 +325,8 @@ class Records:
     ) -> SignedTransaction:
         """Records a signed transaction with its bytes and what can leave because of it, and returns
         it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
-        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused;
-        then nothing is recorded and the bytes must be dropped."""
+        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused
+        if the transaction may not be signed or the file fails; the caller then drops the bytes."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -393,9 +395,10 @@ class Records:
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns up to ``most`` transactions (-1 for all) recorded after position ``after``,
-        oldest first; only those of ``intent_id`` unless it is None. The second value is the
-        position from which the next page continues, None after the last page."""
+        """Returns (transactions, next). ``transactions`` are up to ``most`` of those recorded after
+        position ``after`` (-1 for all), oldest first; only those of ``intent_id`` unless it is
+        None. ``next`` is the position after which the next page begins, None after the last
+        page."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",
@@ -442,9 +445,9 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Sets the recorded state of a transaction to ``state`` if its present state is one of
-        ``among``, together with code, confirmations and problem. Returns True if they were set.
-        With ``mined`` False, a transaction that is in a block already is left unchanged."""
+        """Sets state, code, confirmations and problem of a recorded transaction, but only if its
+        present state is one of ``among``. With ``mined`` False, a transaction that is in a block
+        already stays unchanged too. Returns True if the values were set."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -87,8 +87,8 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
 
 
 def _same(left: str, other: str) -> bool:
-    """True if the two addresses are equal. Hexadecimal addresses are compared ignoring case, which
-    is only a checksum in them."""
+    """True if the two addresses are equal. Hexadecimal addresses are compared ignoring case,
+    because upper and lower case are only a checksum in them."""
     if left.startswith("0x") and other.startswith("0x"):
         return left.lower() == other.lower()
     return left == other
@@ -222,8 +222,8 @@ def _not_built(differs: str) -> Stopped:
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
     """Returns the most that a bundle may cost for gas, in base units of the native coin: the limit
-    of one transaction for each of its ``payments``, and one more for the smart account itself.
-    ``price`` is the coin's price in US dollars, None if unknown."""
+    of one transaction, once for each of its ``payments`` and once more for the work of the smart
+    account. ``price`` is the coin's price in US dollars, None if unknown."""
     return gas_bound(price, kind) * (payments + 1)
 
 
@@ -236,7 +236,7 @@ async def build_operations(
 ) -> Bundle:
     """Has the service build the operations that pay the deposits of ``rows`` from the smart account
     owned by ``account``, and returns them as a bundle. ``coin`` is the chain's native coin. Raises
-    Stopped if the answer is not exactly that, and ClientError."""
+    ClientError, and Stopped if the operations do not pay exactly these deposits."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     items: list[BundleItem] = []
     needs: list[Sum] = []
@@ -279,8 +279,8 @@ async def partition(
 ) -> Bundle:
     """Has the service divide the deposits of a Solana group into transactions of one token each,
     and returns the division as a bundle. The bytes of each transaction are fetched only just before
-    signing, because the block that they name is valid for a minute. Raises Stopped if the answer
-    does not fit the rows, and ClientError."""
+    signing, because the block that they name is valid for a minute. Raises ClientError, and Stopped
+    if the answer does not fit the rows."""
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
@@ -294,7 +294,7 @@ async def partition(
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
     """Returns the transaction, in base64, that pays exactly the deposits of ``item``. Raises
-    Stopped if the service answers with any other deposits, and ClientError."""
+    ClientError, and Stopped if the service answers with any other deposits."""
     ids = item.service_ids
     transactions = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
     if len(transactions) != 1:

@@ -504,9 +504,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns (hash, number) for the last withdrawal that took out all tokens of the bundle. The
-    hash is None if that withdrawal was made before the bundle was built. The number is that of the
-    group's first bundle built after the withdrawal. (None, 0) if there was no such withdrawal."""
+    """Returns (hash, number) about the last withdrawal that took out all tokens of the bundle;
+    (None, 0) if there was none. ``hash`` is the withdrawal's transaction, None if the bundle was
+    built after it. ``number`` is that of the group's first bundle built after the withdrawal."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

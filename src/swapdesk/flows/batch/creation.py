@@ -153,9 +153,10 @@ class BatchCreation:
         return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Records in the journal the outcome of every row of a created group, found in ``made`` by
-        the row's position in the request. A row without a result there is unknown. ``known`` are
-        the ids of orders that existed before the request; none of them can be a row's order."""
+        """Records in the journal the outcome of every row of a created group. A row's result is
+        found in ``made`` by the row's position in the request; without a result, the row's outcome
+        is unknown. ``known`` are the ids of orders that existed before the request; none of them
+        can be a row's order."""
         taken = set(known)
         for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -223,9 +224,10 @@ class BatchCreation:
     async def _groups_since(
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
-        """Searches the service for groups that consist only of rows of ``group``. Returns them by
-        id, each with its order ids by position in the request, and True if every order since
-        ``sent_at`` was seen. Raises ClientError."""
+        """Searches the service for groups that consist only of rows of ``group``. Returns (groups,
+        complete). ``groups`` has the order ids of each group found, by group id and then by the
+        row's position in the request. ``complete`` is True if every order since ``sent_at`` was
+        seen. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)

@@ -408,9 +408,9 @@ class GroupPayment:
             accept_bundle(self._ledger, bundle)
 
     async def _look_for(self, bundle: Bundle) -> None:
-        """Asks the service whether it has a bundle whose submission was not answered, until it says
-        so or the request counts as lost. Records the result in the journal. Raises Stopped and
-        ClientError."""
+        """Asks the service about a bundle whose submission was not answered, again and again until
+        the service has it or the request counts as lost. Records the result in the journal. Raises
+        Stopped and ClientError."""
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -506,8 +506,8 @@ class GroupPayment:
         promise = item_promise(self._multi_id, self._coin, bundle, item)
 
         async def make() -> Payload:
-            """Fetches and returns the transaction. This is done only when it is about to be shown,
-            because the block that it names is valid for a minute."""
+            """Fetches and returns the transaction. It is fetched just before it is shown, because
+            the block that its bytes name is valid for a minute only."""
             transaction = await part_of(self._api, self._multi_id, bundle.account, item)
             return SolanaPayload(Purpose.BUNDLE, transaction)
 
@@ -535,9 +535,9 @@ class GroupPayment:
     ) -> None:
         """Signs and sends a wallet transaction that funds the smart account or pays a part of the
         deposits. If one was signed earlier under the same intent id, sends that one. ``make``
-        returns the payload to sign. If the transaction could not be sent, waits for its outcome,
-        because nothing else may be signed before it. Raises NotAgreed and NotSignable; nothing was
-        signed then."""
+        returns the payload to sign. If a signed transaction cannot be sent, waits until its outcome
+        is certain; nothing else may be signed before. Raises NotAgreed and NotSignable, in both
+        cases with nothing signed."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -651,9 +651,9 @@ def first_token(desk: Desk, group: Group) -> Token:
 
 
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
-    """Checks that this desk can sign for every group of a plan, before anything is created.
+    """Checks, before anything is created, that this desk can sign for every group of a plan.
     ``named`` is the name or address of the paying account, empty for the first of each chain.
-    Raises Stopped if it cannot, and WalletError."""
+    Raises WalletError, and Stopped if the desk cannot sign."""
     for group in plan.groups:
         await _account_on(desk, group.orders[0].token_in.chain_data, named)
 
@@ -688,8 +688,9 @@ async def pay_group(
 ) -> Outcome | None:
     """Continues the payment of a group up to the step ``until``; returns None while another desk
     works on the batch. If something of the group's bundle is signed, its account pays; otherwise
-    the account called ``named``, or the first if that is empty. ``begin`` is called first, with the
-    account and True if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
+    the account with the name or address ``named``, or the first if that is empty. ``begin`` is
+    called before all else with two arguments: the account, and True if its keys are needed. Raises
+    Stopped, WalletError and JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)

@@ -35,8 +35,9 @@ from swapdesk.wire.tokens import Token
 
 
 class Arrival(Struct, frozen=True):
-    """The approximate amount of one token that all recipients get together (``about``), in whole
-    tokens; None if the amount of one of the ``rows`` orders is unknown."""
+    """What all recipients together get of one token: ``about`` is an approximate amount in whole
+    tokens, ``rows`` the number of orders that it sums up. ``about`` is None if the output of one of
+    these orders is unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol",
@@ -59,7 +60,7 @@ class Means(Struct, frozen=True):
     one that was not read yet is missing. ``in_smart_account`` is what the account's smart account
     holds, which is read only if the account has too little. ``coin`` is the balance of the native
     coin, for gas. ``filling`` is True while the sandbox's faucet sends money. ``problem`` is a
-    sentence that says why nothing can be paid on the chain; empty if it can.
+    sentence that says why nothing can be paid on the chain; empty if there is no reason.
     """
 
     chain: str
@@ -129,7 +130,7 @@ class Calls(Struct, frozen=True):
 class BatchPlan(Struct, frozen=True):
     """A batch before it is created: the judged rows of a file and the groups they form.
     ``limits_known`` is False until all amounts were compared with the limits of their pairs.
-    ``unasked`` is the error for which some limits could not be asked for; None if all could."""
+    ``unasked`` is the error that prevented some requests for limits; None if there was none."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -169,8 +170,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem if all problems of the file are amounts with a decimal comma
-        and no amount has a point, so that the commas can be replaced. None otherwise."""
+        """The first row with a problem, if all problems of the file are amounts with a decimal
+        comma and no amount has a point; the commas can then be replaced. None otherwise."""
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
@@ -183,8 +184,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """A sentence that says that amounts count what is sold, with one row as an example. None if
-        the file's headings make that clear."""
+        """A sentence that tells the user that amounts are in the token sold, with one row as an
+        example. None if the file's headings make that clear."""
         if self.sheet.plain:
             return None
         note = "The amount counts what is sold"
@@ -277,8 +278,7 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """Returns the plan with the paying account set in each total, for callers that show a plan only
-    once."""
+    """Returns the plan with the paying account set in each of its totals."""
     by_chain = {account.chain: account for account in means}
     totals = (replace(total, payer=by_chain.get(total.chain)) for total in plan.totals)
     return replace(plan, totals=tuple(totals))

@@ -186,8 +186,8 @@ class RowJudge(Struct):
         return check
 
     def named(self, row: Row, column: SheetColumn) -> Named:
-        """Returns the token that a row names in ``column``, with the findings about it. The result
-        for the same text is kept for later rows."""
+        """Returns the token that a row names in ``column``, with the findings about it. Rows with
+        the same text get the same result without judging it again."""
         chain = row.cell("chain") if column == "buy" else ""
         key = (row.cell(column), chain, column)
         if key not in self._named:
@@ -265,8 +265,8 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 
 def _shape(row: Row) -> list[RowFinding]:
-    """Returns findings about cells that are too long, too many, or that a spreadsheet would take
-    for a formula."""
+    """Returns findings about the form of a row: too many cells, a cell that is too long, or one
+    that a spreadsheet would take for a formula."""
     findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
@@ -404,10 +404,10 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
 
 
 def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
-    """Returns the fixed costs of a route, such as network fees, in the token bought: the value that
-    the smallest amount of the pair loses. ``about`` is the order's output by price. Fixed costs
-    matter only for small amounts; of ten dollars they may be a fifth. 0 if the amount is outside
-    the limits or the pair states no output."""
+    """Returns the fixed costs of a route, such as network fees, in the token bought. They are what
+    the smallest amount of the pair yields by price, minus what it yields according to the service.
+    ``about`` is the order's output by price. 0 if the amount is outside the limits or the pair
+    states no output."""
     taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
@@ -453,9 +453,10 @@ _RECENT = 20
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Returns the rows of recent batches that are orders or may be, each with its batch id. The
-    keys say what a row pays (:attr:`PlannedOrder.asks`). Rows are compared one by one, because a
-    file with one changed row counts as a different file, and its other rows would be paid twice."""
+    """Returns the rows of recent batches that became orders or may have, each with its batch id.
+    The keys say what a row pays (:attr:`PlannedOrder.asks`). Rows are compared one by one, because
+    a file with one changed row counts as a different file, and its other rows would be paid
+    twice."""
     rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -507,9 +508,8 @@ class BatchPlanner:
         made: bool = False,
     ) -> BatchPlan:
         """Judges the rows of a sheet, without asking for limits, and returns the plan. ``on_rows``
-        is called with the rows judged so far each time the event loop is about to run. ``made`` is
-        True if the sheet was made from an existing batch; its rows are then not reported as asked
-        for before."""
+        is called from time to time with the rows judged so far. ``made`` is True if the sheet was
+        made from an existing batch; its rows then get no finding that an earlier batch has them."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),

@@ -167,8 +167,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def paid(self) -> frozenset[str]:
-        """The ids of the orders whose deposit a wallet transaction paid or may have paid, without a
-        smart account (on Solana)."""
+        """The ids of the orders whose deposit a wallet transaction paid directly or may have paid.
+        Empty except on Solana, because elsewhere a smart account pays."""
         return frozenset(
             service_id
             for part in self.parts
@@ -391,8 +391,8 @@ _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
 
 
 class Stopped(Exception):
-    """Raised to stop the work on a group. The text is found in ``_STOPS`` by ``row``, or by
-    ``code`` if that is empty; ``holes`` are the values inserted into it. ``hash_`` is the
+    """Raised to stop the work on a group. ``row`` is the key of the message in ``_STOPS``; if
+    empty, ``code`` is the key. ``holes`` are the values inserted into the message. ``hash_`` is the
     transaction that stopped the work. ``open`` is True if the group can be continued later."""
 
     def __init__(

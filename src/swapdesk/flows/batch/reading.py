@@ -260,8 +260,9 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """Returns the encoding of a file, by its byte order mark. Without a mark, UTF-16 is recognised
-    by the zero byte that a Latin letter at the beginning has; everything else is UTF-8."""
+    """Returns the encoding of a file, by its byte order mark. A file without a mark is UTF-16 if
+    exactly one of its first two bytes is zero, as it is for a Latin letter; otherwise it is
+    UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
@@ -295,10 +296,10 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Returns the separator of a file, and its text with any ``sep=`` line emptied. The separator
-    is the one named in that line, if it splits the file into several columns. Otherwise it is the
-    one that yields the most known headings and then equally long rows. Raises UnreadableFile if
-    none fits."""
+    """Returns the separator of a file, and its text, in which any ``sep=`` line is now blank. The
+    separator is the one named in that line, if it splits the file into several columns. Otherwise
+    it is the one that yields the most known headings; if several do, the one that yields rows of
+    equal length. Raises UnreadableFile if none fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -423,8 +424,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns the cells ``sell_amount`` and the one after it if they may be one amount that was
-    split at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
+    """Returns the cell ``sell_amount`` and the next one if the two may be one amount that was split
+    at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):

@@ -112,7 +112,8 @@ class RowFinding(Struct, frozen=True):
 def problem(
     code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    """Returns a finding that blocks its row. ``do`` defaults to the advice for its column."""
+    """Returns a finding that blocks its row. If ``do`` is empty, the finding has the usual advice
+    for ``column``."""
     return RowFinding(code, "problem", column, reason, do or WRITE[column], brief)
 
 
@@ -340,8 +341,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Returns the sheet with the rows of these numbers skipped. Rows among them that were skipped
-    before are no longer skipped. Raises KeyError if a number has no row."""
+    """Returns the sheet with the rows of these numbers skipped; those that were skipped already are
+    included again. Raises KeyError if a number has no row."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:

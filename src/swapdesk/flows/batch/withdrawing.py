@@ -74,9 +74,9 @@ _EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
-    """A transaction that pays ``taken`` from the smart account ``sender`` to its owner. If it only
-    deploys the account (purpose DEPLOY), ``taken`` is what can be withdrawn afterwards. A
-    withdrawal that is continued has an empty ``sender``, and its ``taken`` comes from the
+    """A transaction that pays ``taken`` from the smart account ``sender`` to its owner. If its
+    purpose is DEPLOY, it only deploys the account, and ``taken`` is what can be withdrawn
+    afterwards. For a withdrawal that is continued, ``sender`` is empty and ``taken`` comes from the
     journal."""
 
     sender: str = ""
@@ -105,8 +105,8 @@ async def propose_withdrawal(
 ) -> Withdrawal | Outcome:
     """Returns the next transaction to sign, or one that was sent and has not ended. If there is
     nothing to sign, returns an outcome that says why. Signs nothing. ``account`` is the owner's
-    address, ``token`` the symbol or contract of the token to take out, None for all.
-    ``despite_bundle`` ignores a bundle that needs the money. Raises WalletError and
+    address, ``token`` the symbol or contract of the token to take out, None for all. With
+    ``despite_bundle``, money that a bundle needs is taken out too. Raises WalletError and
     JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()

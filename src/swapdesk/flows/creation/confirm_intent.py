@@ -143,9 +143,9 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account called ``@name`` (the value of ``text``) if
-        the address passes ``check``. Returns ``text`` unchanged if it is no such name, the address
-        book has the name, or no account fits."""
+        """Returns the address of the wallet's account whose name ``text`` gives in the form
+        ``@name``. Returns ``text`` unchanged if it is not in that form, if the address book has the
+        name, or if no account of that name passes ``check``."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -153,9 +153,10 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns addresses of the wallet's accounts by lower-case account name, for accounts that
-        can receive the token bought (with ``refund`` the token sold). If accounts share a name,
-        only the first counts. Names that the address book uses are left out."""
+        """Returns the addresses of those accounts of the wallet that can receive the token bought
+        (with ``refund``, the token sold). The keys are the accounts' names in lower case. If
+        accounts share a name, only the first counts. Names that the address book uses are left
+        out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -248,9 +249,10 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """Returns a quote request for the same tokens and amount as an earlier order, with new
-    ``options``, and the order's typed fields. Raises NotAgain if the order does not state enough or
-    a token is no longer swapped, and WishRefused if the options do not fit."""
+    """Returns a request for new quotes with the tokens and amount of an earlier order and with
+    ``options``. The result also has the order's fields as the user typed them. Raises NotAgain if
+    the order does not state enough or a token is no longer swapped, and WishRefused if the options
+    do not fit."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND

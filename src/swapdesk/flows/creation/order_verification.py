@@ -234,8 +234,8 @@ def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
     """Returns the reasons why ``address`` cannot be the deposit address of an exchange; empty if
-    there are none. If the order has a memo, only the address's form is checked, because many
-    accounts may share an address with memos, even the recipient's."""
+    there are none. If the order has a memo, only the address's form is checked: addresses with
+    memos are shared by many accounts, so even the recipient's address may be right."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -363,8 +363,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
     """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
-    If ``again`` is False, its text compares with the confirmed output; if True, with the lower
-    output that the user accepted earlier."""
+    The text names what the output is compared with: the confirmed output, or if ``again`` is True,
+    the lower output that the user accepted earlier."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,

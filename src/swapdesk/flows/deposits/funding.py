@@ -146,8 +146,9 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Records faucet payments as done if their answer was lost but their order has its deposit.
-    ``known`` returns an order by its id, None if unknown. Raises JournalUnavailable."""
+    """Records a faucet payment as done if the faucet's answer was lost but the order has received
+    its deposit. ``known`` returns an order by its id, None if unknown. Raises
+    JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue

@@ -285,7 +285,7 @@ def begin_part(
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Marks the parts (transactions and documents) of a swap as refused that were prepared but
+    """Marks those parts (transactions and documents) of a swap as refused that were prepared but
     never signed, so that none of them is signed later. Signed parts stay open, because they may
     still be executed."""
     for part in ledger.parts(intent_id):
@@ -413,9 +413,9 @@ class _Work:
         raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """Returns the order's transaction from the wallet's records; None if there is none. It
-        takes precedence over whatever the service now says. If it was never sent and is too late,
-        it is given up and SwapStopped is raised."""
+        """Returns the order's transaction from the wallet's records, whatever the service now says
+        about the order; None if there is none. A transaction that was never sent and is too late
+        now is given up, and SwapStopped is raised."""
         kept = [
             transaction
             for transaction in await self._signed(Purpose.SWAP)
@@ -446,9 +446,8 @@ class _Work:
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """Allows signing until the deadline ``until``, which is later than the end of the quote,
-        because the order now exists. At most :data:`AFTER_QUOTE` is added to the end of the
-        quote."""
+        """Allows signing until the deadline ``until``. As the order now exists, this may be later
+        than the end of the quote, by at most :data:`AFTER_QUOTE`."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -503,8 +502,8 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Makes all missing approvals and signatures, and returns the signatures, which the request
-        that creates the order has to contain. Returns an empty list on Solana, where the order's
+        """Makes all missing approvals and signatures. Returns the signatures, which are part of the
+        request that creates the order. Returns an empty list on Solana, where the order's
         transaction needs no permission."""
         if self._promise.chain_id is None:
             return []
@@ -538,9 +537,9 @@ class _Work:
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance, by
-        the journal. If the journal does not have its hash yet, returns the kind of the newest of
-        these steps."""
+        """Returns whether a transaction was to ``approve`` or to ``reset`` an allowance, as
+        recorded in the journal. If the transaction's hash is not in the journal yet, returns the
+        kind of the newest approval or reset."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")

@@ -106,7 +106,7 @@ def _payment(
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
-    """Returns the steps with the first one that is not done marked as failed. Later ones count as
+    """Marks the first step that is not done as failed, and returns all steps. Later steps count as
     not begun."""
     at = next((at for at, step in enumerate(line) if step.state is not State.DONE), None)
     return [

@@ -321,7 +321,8 @@ def cause_of(order: Order) -> str:
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     """Returns who acts next, and what they do, for an order of this desk whose deposit address may
-    not be shown yet: the service assigns the address, or repeats it."""
+    not be shown yet. The service has to assign the address, or has to repeat it in a second
+    answer."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
@@ -499,8 +500,9 @@ def _times(
     how much an open order exceeds it. An unknown duration is None; so is the last one if the order
     is not late.
 
-    The expected duration counts from ``begun``. It counts from the creation if the estimate would
-    be over by then, because the service did not add the wait for the deposit (contract 8.17).
+    The expected duration counts from ``begun``. If the service expects the end before ``begun``,
+    its estimate does not include the wait for the deposit (contract 8.17), and the duration counts
+    from the creation.
     """
     if begun is None or order.created is None:
         return None, None, None
@@ -556,8 +558,8 @@ def _facts_of(
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
     """Returns the values for the placeholders in the texts of the situation ``row``, by name.
-    ``deposit`` is the deposit as chains show it. If it is None, the paid amount is known only for a
-    DEX swap; in other orders it is called "the payment"."""
+    ``deposit`` is the deposit as chains show it. Without it, the texts call the amount paid "the
+    payment", except for a DEX swap, whose amount is known."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True
@@ -643,9 +645,9 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Returns the end of a sentence about a refund: how much less than the deposit was refunded;
-    empty if it was all refunded. The text says that the provider kept an amount only if a chain
-    shows how much arrived."""
+    """Returns the end of a sentence about a refund, which says how much less than the deposit was
+    refunded; empty if nothing is missing. If no chain shows how much arrived, the text compares
+    with the amount asked for and does not say that the provider kept the difference."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"

@@ -1033,9 +1033,9 @@ _WIDE = Context(prec=200)
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
     """Returns the deposit as one payment; None if ``payments`` is empty.
 
-    Only payments that moved money count. Without any, payments that wait for a block count; without
-    these, all payments. Payments with the same chain, token and memo are added up. If several sums
-    result, the one that fits the order worst is returned.
+    Only payments that moved money count. If none did, those that wait for a block count, and if
+    there are none of these either, all count. Payments with the same chain, token and memo are
+    added up. If several sums result, the one that fits the order worst is returned.
     """
     sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
     moved = [paid for paid in payments if paid.moved]
@@ -1059,7 +1059,7 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
 
 
 def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
-    """Returns ``first`` with the amount of both payments, the earlier time and the lower number of
+    """Returns ``first`` with the sum of both amounts, the earlier time and the lower number of
     confirmations. Returns ``first`` unchanged if an amount is unknown."""
     if first.amount is None or second.amount is None:
         return first

@@ -116,13 +116,14 @@ class IntentLine(Struct, frozen=True):
     """What was read from the line so far.
 
     ``message`` is the fault or the next step, and ``place`` is the 0-based index of the character
-    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. ``hints`` are
-    shown below the line; ``both_hints`` are the hints of both tokens if each word can mean several.
-    ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index of the present one,
-    and ``choices`` is the number of key presses after which the first choice returns. If
-    ``wants_amount`` is True, only the amount is missing. ``recipient`` is the address or payment
-    link of the payee; it is empty if the payee is a name. ``share`` (of the wallet's balance) or
-    ``dollars`` is the amount as it was written; ``derived`` says how ``amount`` follows from it.
+    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. It may have
+    been written as a ``share`` of the wallet's balance or in ``dollars``; ``derived`` then says how
+    it was computed. If ``wants_amount`` is True, only the amount is missing. ``recipient`` is the
+    address or payment link of the payee; empty if the payee is a name.
+
+    ``hints`` are shown below the line; if both words can mean several tokens, ``both_hints`` has a
+    short hint for each. ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index
+    of the present one, and after ``choices`` key presses the first choice returns.
     """
 
     state: LineState
@@ -205,11 +206,11 @@ def parse_intent_line(
 ) -> IntentLine:
     """Returns what the line ``text`` says. Never raises: a fault is reported in the result.
 
-    ``choose`` counts the presses of the key that selects the next token bought and, after the last
-    of these, the next token sold. ``sold`` counts the presses of the key that selects the next
-    token sold. Counting starts over after the last token.
+    ``choose`` counts the presses of the key that selects the next token bought; after the last
+    token bought, the key selects the next token sold. ``sold`` counts the presses of the key that
+    selects only the next token sold. After the last token, the first one follows.
 
-    If ``private`` is True, the line is a private send: only tokens are chosen that can be sent
+    If ``private`` is True, the line is a private send. Then only tokens are chosen that can be sent
     privately and whose chain has addresses of the recipient's form, so that no quote is spent on
     other tokens.
     """
@@ -527,9 +528,9 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
-    """Returns the exception that ends the reading of a line in which a payment link, but no token
-    to sell, was written. The line in the exception has a message that says what the link asks for
-    and what is missing."""
+    """Returns the exception that ends the reading of a line with a payment link but without a token
+    to sell. The line in the exception has a message that says what the link asks for and what is
+    missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:

@@ -60,11 +60,11 @@ _MARKUP_UNITS: dict[str, str] = {
 class QuoteColumn(Struct, frozen=True):
     """A column of the quotes.
 
-    ``head`` is its head in the table of the command ``quote``; None leaves the column out there.
-    ``label`` is its head on the quotes screen and may name the ``{token}`` that routes are compared
-    in; an empty label leaves the column out. ``width`` is in cells. Cells are aligned at the
-    decimal point if ``align`` is ``point``. On a narrow screen the column with the lowest
-    ``priority`` above 0 is left out first; columns with 0 always stay.
+    ``head`` is its head in the table of the command ``quote``; if None, that table does not have
+    the column. ``label`` is its head on the quotes screen; if empty, the screen does not have the
+    column. A ``{token}`` in ``label`` stands for the token in which routes are compared. ``width``
+    is in cells. On a narrow screen the column with the lowest ``priority`` above 0 is left out
+    first; columns with 0 always stay.
     """
 
     name: str
@@ -313,8 +313,8 @@ class Waterfall(Struct, frozen=True):
         return tuple(step for step in self.steps if step.part is part)
 
     def written(self, amount: Decimal) -> str:
-        """Returns an amount as text with as many decimal places as ``net`` or ``lines`` is shown
-        with, whichever has more, at most eight. The amount is rounded down, so that a payout is not
+        """Returns an amount as text. It has as many decimal places as ``net`` or ``lines``,
+        whichever has more, but at most eight. The amount is rounded down, so that a payout is not
         overstated."""
         shown = (table_amount(self.net), table_amount(self.lines))
         return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))
@@ -355,9 +355,8 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """Returns a warning about the route as a sentence: that the steps do not add up to the net
-    amount that the service states, or that nothing is left after fees. Empty if neither is the
-    case.
+    """Returns a warning about the route as a sentence: the steps do not add up to the net amount
+    that the service states, or nothing is left after fees. Empty if neither is the case.
 
     ``lines`` (the sum of the steps) and ``net`` are the two amounts as the screen writes them.
     """

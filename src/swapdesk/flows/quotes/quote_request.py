@@ -51,12 +51,12 @@ class WishRefused(ValueError):
 
 
 class Rotation(Struct, frozen=True):
-    """Settings for payout wallet rotation: a private route pays from a wallet other than those of
+    """Settings for payout wallet rotation: a private route pays from a wallet that did not pay
     recent orders (contract 6.18).
 
-    ``deviation`` is the largest loss in percent that is accepted for rotation, and ``lookback`` is
-    the number of recent orders that count. If ``fallback`` is True and no route with rotation is
-    left, a route without rotation is taken.
+    ``lookback`` is the number of recent orders that count. ``deviation`` is the largest loss in
+    percent that rotation may cost. If ``fallback`` is True and no route with rotation is left, a
+    route without rotation is taken.
     """
 
     deviation: Decimal = Decimal(5)

@@ -106,8 +106,8 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
     """Returns the text of the last column for a route's badges. ``approve`` comes first, because it
-    costs a transaction. Badges in ``common``, which most routes have, are left out. A badge in
-    ``common`` that states a condition and that this route lacks is written as ``no memo``."""
+    costs a transaction. Badges in ``common``, which most routes have, are left out. If the route
+    lacks a condition that is in ``common``, the text says so, as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -440,8 +440,9 @@ gas. ``time`` sorts by duration; the rows keep the places they have in the ranki
 
 class PlacedQuote(Struct, frozen=True):
     """A route in the table, in its present order. ``figure`` is the amount by which routes are
-    compared; None if gas is to be included but unknown, in which case the row is last. The
-    differences are measured from the best row that is still valid; None without a figure."""
+    compared; None if the comparison includes gas and the gas of this route is unknown, which puts
+    the row last. The differences are measured from the best row that is still valid; None without a
+    figure."""
 
     row: RankedQuote
     place: int
@@ -538,8 +539,8 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place of each row if sorted by the all-in amount, by quote id. Rows with unknown
-    gas are last, in the sequence of the ranking."""
+    """Returns the place of each row in the order of the all-in amount, by quote id. Rows with
+    unknown gas are last, in the sequence of the ranking."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

@@ -108,10 +108,11 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 class ProviderRecord(Struct, frozen=True):
     """How orders of this desk ended at one provider.
 
-    ``minutes`` is the median time in minutes that completed orders took, from the deposit (or the
-    creation, if the deposit's time is unknown) to the payout. ``said`` is the median of the
-    service's estimates for them, in minutes. ``to_quote`` is the median difference between payout
-    and quote, in percent of the quote. Each is None if no order has the values.
+    ``minutes`` is the median time that completed orders took until the payout. It counts from the
+    deposit or, if the time of the deposit is unknown, from the creation. ``said`` is the median of
+    the service's estimates for these orders, also in minutes. ``to_quote`` is the median difference
+    between payout and quote, in percent of the quote. Each is None if no order has the necessary
+    values.
     """
 
     completed: int

@@ -130,7 +130,7 @@ def promise_ended(session: SigningSession[Any]) -> str:
 class SigningKind(Struct, Generic[A], frozen=True):
     """One kind of work that asks for signatures, such as a swap or a revocation.
 
-    The functions among the fields get the session; those that report its state may raise
+    Fields that are functions are called with the session; those that report its state may raise
     JournalUnavailable. The defaults suit work that consists of a single transaction.
     """
 
@@ -302,8 +302,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work has stopped, without a failure, at the step that it was asked to reach,
-        so that pressing a key continues it."""
+        """True if the work has reached the step that it was asked to reach, and stopped there
+        without a failure. Pressing a key continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property

@@ -83,8 +83,8 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def made(self) -> str:
-        """A sentence that says when the file was written and what is masked in it: ``Written
-        2025-11-17 13:51 UTC. Masked in it: addresses, memos.``"""
+        """When the file was written and what is masked in it, as a sentence: ``Written 2025-11-17
+        13:51 UTC. Masked in it: addresses, memos.``"""
         masked = ", ".join(self.masked) or "nothing"
         return f"Written {self.written.astimezone(UTC):%Y-%m-%d %H:%M} UTC. Masked in it: {masked}."
 

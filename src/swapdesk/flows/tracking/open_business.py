@@ -122,9 +122,9 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns a sentence about the creation of an order that ended after the user had left its
-    screen. The sentence describes the intent, and says that no order was created or that the
-    outcome is unknown."""
+    """Returns a sentence for a user who had left the screen when the create request ended without a
+    known order. It describes the intent, and says that no order was created or that the outcome is
+    unknown."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):
@@ -164,8 +164,8 @@ def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
     """Returns at most ``limit`` states from the journal, newest first. ``known`` returns the loaded
-    order of an id, or None. An order that ended because its swap was never signed is called so,
-    whatever state the service reported."""
+    order of an id, or None. An order that ended because its swap was never signed is listed as not
+    signed, whatever state the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

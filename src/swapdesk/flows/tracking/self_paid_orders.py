@@ -121,9 +121,9 @@ _NEVER = object()
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Returns whether an order was not confirmed individually at this desk and has no deposit that
-    the service has seen: the order waits for the deposit, or expired without one. Such an order may
-    belong to a batch."""
+    """Returns whether an order waits for its deposit or expired without one, according to the
+    service, and was not confirmed individually at this desk. Such an order may belong to a
+    batch."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -183,8 +183,9 @@ def swap_payment(
     if nothing needs to be said about the payment: the transaction was or may have been sent, or the
     venue settles the order (``settles``).
 
-    ``acts`` are the journaled create and its steps. ``closed`` is True if the service no longer
-    waits for the payment; a payment that was not begun by then will never be signed.
+    ``acts`` are the operations of the journal for this order: the create, then its steps.
+    ``closed`` is True if the service no longer waits for the payment; a payment that was not begun
+    by then will never be signed.
     """
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."

@@ -267,9 +267,8 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has just journaled. Then reads
-        from the journal which payments were made for the loaded orders and which problems were
-        marked as dealt with, at this desk or another, and announces the orders for which this
-        changed."""
+        from the journal what changed for the loaded orders, at this desk or another: which payments
+        were made, and which problems the user has dealt with. Announces the changed orders."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -557,10 +556,9 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before``, with a new verdict on its deposit address if the estimated output in
-        ``seen``, the newest state, decides whether the address may be shown. Returns ``before``
-        unchanged if it does not, or if the verdict would show the address but the journal cannot be
-        used."""
+        """Returns ``before`` with a new verdict on its deposit address, if the estimated output in
+        ``seen`` (the newest state) now decides whether the address may be shown. Otherwise returns
+        ``before`` unchanged. Without a usable journal, the verdict can only hide the address."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -628,8 +626,9 @@ class Tracker:
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     async def _repeat(self, intent: Intent, order: Order) -> None:
-        """Reads an order again from the service and compares it with its intent, because the
-        comparison after its create failed or was interrupted. Loads the result from the journal."""
+        """Reads an order again from the service and compares it with its intent. This is called if
+        the first comparison, after the create request, failed or was interrupted. Loads the result
+        from the journal."""
         await self._flow.confirm_again(intent, order)
         self.adopt(order.service_id)
 
@@ -641,8 +640,8 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns an order from the journal, completed with the time and the state of its
-        payment."""
+        """Returns ``entry``, an order from the journal, completed with the time of its payment and
+        how far it is paid."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
@@ -677,9 +676,9 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the order as the journal has it if the journal's verdict on its deposit address
-        differs from that of ``before``, or if ``before`` is None. Otherwise, and if the journal
-        does not have the order, returns ``before``."""
+        """Returns the order from the journal if ``before`` is None or if the journal has a
+        different verdict on the deposit address. Otherwise returns ``before``, also if the journal
+        does not have the order."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):

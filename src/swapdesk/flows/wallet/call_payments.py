@@ -249,8 +249,9 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """Builds the payment of one call, valid for the time in its terms from now on, and has the
-        agent review it. Returns the review and the payment, which is not signed yet."""
+        """Builds the payment of one call and has the agent review it. The payment is not signed
+        yet; its validity begins now and lasts as long as ``terms`` say. Returns the review and the
+        payment."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())

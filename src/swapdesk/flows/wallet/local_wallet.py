@@ -129,10 +129,12 @@ class Holding(Struct, frozen=True):
 
 class ChainHoldings(Struct, frozen=True):
     """The balances of one account on one chain: the native coin, then the tokens that the account
-    has. If ``smart`` is not None, the balances are those of the account's smart account at this
-    address, including the EntryPoint's deposit for its gas. ``problem`` says why the chain could
-    not be read, and ``next`` who acts next; ``holdings`` is then empty. It is also empty while
-    ``reading`` is True."""
+    has. If ``smart`` is not None, it is the address of the account's smart account; the balances
+    are that account's and include its deposit in the EntryPoint.
+
+    If the chain could not be read, ``problem`` says why, ``next`` says who acts next, and
+    ``holdings`` is empty. ``holdings`` is also empty while ``reading`` is True.
+    """
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -272,9 +274,9 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """What the sandbox's faucet did: ``given`` is the number of transfers that it sent. Each of
-    ``problems`` is a sentence about a transfer that was not sent, or perhaps was. The two cases are
-    not told apart, because only play money is at stake and the next reading shows the balance."""
+    """What the sandbox's faucet did: ``given`` is the number of transfers that it sent.
+    ``problems`` has a sentence for each transfer that failed. Such a transfer may have been sent
+    all the same; only play money is at stake, and the next reading shows the balance."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
@@ -510,10 +512,9 @@ class LocalWallet:
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
-        """Returns the balances of those smart accounts that have something or cannot be read. The
-        keys of ``owned`` are each smart account's owner (an address) and chain; its values are
-        tokens to read in addition to the verified ones. ``account`` limits the result to one
-        owner."""
+        """Returns the balances of those smart accounts that have something or cannot be read.
+        ``owned`` maps (owner's address, chain) of each smart account to the tokens that are read in
+        addition to the verified ones. ``account`` limits the result to one owner."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])
@@ -526,8 +527,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Returns the allowances of all accounts, or of ``account`` alone, on all chains, or on the
-        chain of ``link`` alone. There is one result for each account and chain."""
+        """Returns the allowances of each account on each chain, one result for each pair.
+        ``account`` limits the result to one account, ``link`` to one chain."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]

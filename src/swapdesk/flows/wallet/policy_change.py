@@ -143,8 +143,9 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """Returns the time in ``text``, a date (its first moment is meant) or a time; UTC if no time
-    zone is given. Returns None for the word ``none``. Raises PolicyProblem."""
+    """Returns the time in ``text``; a date means its first moment. Without a time zone, UTC is
+    assumed. Returns None for the word ``none``. Raises PolicyProblem if ``text`` is none of
+    these."""
     if text == NONE:
         return None
     try:

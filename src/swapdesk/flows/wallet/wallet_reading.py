@@ -35,10 +35,10 @@ have them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Creates the first accounts of a sandbox wallet, has the faucet send money to them on every
-    chain where they have none, and returns what the faucet did. A second call gives nothing twice,
-    because it waits for transfers under way. The work continues if its caller is cancelled, so that
-    no wallet stays half filled. Raises WalletError."""
+    """Creates a sandbox wallet's first accounts and has the faucet send money to them on every
+    chain where they have none. Returns what the faucet did. A second call sends nothing twice,
+    because it waits for transfers under way. The work continues if the caller is cancelled. Raises
+    WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))

@@ -296,9 +296,10 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token contract of any kind; ``units`` are by holder.
+    """Returns the storage of a token contract of any kind.
 
-    A wrapped coin stores no supply: its supply is the contract's coin balance.
+    ``units`` are the balances by holder. A wrapped coin stores no supply: its supply is the
+    contract's coin balance.
     """
     slots = artefact(contract.kind).slots
     storage: Storage = {
@@ -331,7 +332,8 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Returns the storage of ``Router`` or ``PermitRouter``; ``pools`` are (token, token, pool)."""
+    """Returns the storage of ``Router`` or ``PermitRouter``. Each entry of ``pools`` names two
+    tokens and the pool of these tokens."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -341,8 +343,8 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """Returns the storage of a contract that stores only addresses; ``addresses`` are by
-    variable."""
+    """Returns the storage of a contract that stores only addresses; ``addresses`` maps the names of
+    its variables to them."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -377,8 +379,8 @@ Contracts = dict[str, tuple[str, Storage]]
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Returns the tokens that have a contract on an embedded chain, which are the enabled ones of
-    the table of tokens."""
+    """Returns the tokens that have a contract on an embedded chain: the enabled tokens of
+    ``tokens.tsv`` with an address."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -491,11 +493,12 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the units of a token by holder in block 0, and the allowances.
+    """Returns the balances of a token by holder in block 0, and the allowances.
 
-    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets the
-    part of the circulating supply that the other holders here do not have; of a wrapped coin it
-    gets a fixed amount. The wallets of the exchanges are not included: the caller adds them.
+    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets what
+    remains of the circulating supply after the other holders listed here; its share of a wrapped
+    coin is a fixed amount instead. The wallets of the exchanges are not included: the caller adds
+    them.
     """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}

@@ -49,11 +49,12 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``,
-    fee included, rounded down.
+    """Returns the amount to swap in that moves a pool to ``ratio`` (``reserve_in`` over
+    ``reserve_out``), fee included, rounded down.
 
-    Returns 0 if the ratio is already reached or exceeded. With ``a`` swapped in, ``(x + a)(10000 x
-    + k a) = ratio * y * 10000 x``, where ``k`` is 10,000 minus the fee: a quadratic in ``a``.
+    Returns 0 if the ratio is already reached or exceeded. With ``x`` and ``y`` for the reserves and
+    ``k`` for 10,000 minus the fee, the amount ``a`` solves the quadratic equation ``(x + a)(10000 x
+    + k a) = ratio * y * 10000 x``.
     """
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
@@ -96,8 +97,8 @@ def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the swaps that bring pools which deviate by more than BAND back to the market, the
-    furthest first.
+    """Returns the swaps that bring pools back to the market, for the pools that deviate by more
+    than BAND, the furthest first.
 
     ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
     contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The
@@ -233,7 +234,7 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Moves the pools of a chain that deviate from the market by more than BAND; returns the
+        """Moves those pools of a chain that deviate from the market by more than BAND; returns the
         hash of the transaction.
 
         Returns None if there is nothing to do or the previous transaction is still pending. Raises

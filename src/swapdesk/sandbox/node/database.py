@@ -236,7 +236,8 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports that a leg's state changed, if the change is not in the leg's own row."""
+        """Reports that the state of a leg changed. It is for changes that are stored elsewhere than
+        in the leg's own row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:

@@ -187,11 +187,12 @@ def _digest() -> str:
 class Payment(Struct, frozen=True, kw_only=True):
     """A row of the table ``payments``.
 
-    ``units`` are smallest units; ``height`` is that of its block. A payment that one of the
-    sandbox's wallets signed has its ``wallet``, its ``number`` in that wallet, ``expires`` (the
-    last height at which it can be executed), and ``raw`` while it is in no block. A payment that is
-    the deposit of a leg has the id of that leg in ``account``, is ``late`` if it arrived after the
-    deadline, and is ``counted`` once it has its confirmations.
+    ``units`` is the amount in smallest units; ``height`` is the height of the payment's block. For
+    a payment that one of the sandbox's wallets signed, ``wallet`` is this wallet and ``number`` the
+    payment's number in it. ``expires`` is the last height at which such a payment can be executed,
+    and ``raw`` is set while it is in no block. For the deposit of a leg, ``account`` is the id of
+    the leg, ``late`` is True if the deposit arrived after the deadline, and ``counted`` is True
+    once it has its confirmations.
     """
 
     id: int = 0
@@ -330,9 +331,9 @@ class Ledger:
         """Pays units of a token. ``cause`` names what the payment is for, such as ``payout:7``. If
         a payment for this cause was already made, nothing is paid and that payment is returned.
 
-        On an embedded chain the payment is signed here and submitted once the transaction is
-        durable. Raises Problem if the amount is 0, or if the payment that was already made differs
-        from this one.
+        On an embedded chain the payment is signed here and submitted once the database transaction
+        is durable. Raises Problem if the amount is 0, or if the payment that was already made
+        differs from this one.
         """
         done = self.paid(cause)
         if done is not None:
@@ -390,7 +391,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment to an exchange (``venue``) that was read from a block."""
+        """Books a payment that was read from a block and goes to an exchange (``venue``)."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -406,7 +407,7 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs a payment again that expired and is in no block. The balances stay unchanged,
+        """Signs an expired payment again, which must be in no block. The balances stay unchanged,
         because the payment was booked when it was first signed."""
         assert payment.wallet is not None
         assert payment.number is not None
@@ -432,8 +433,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes deposits on an embedded chain due at ``at`` if they have enough confirmations.
-        ``height`` is the chain's newest block."""
+        """Makes the deposits on an embedded chain due if they have enough confirmations; ``at``
+        becomes their due time. ``height`` is the height of the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -487,7 +488,7 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True for the name of an exchange's wallet, whose balance the ledger has. Returns
-    False for the payer of deposits and for customers, whose balances on embedded chains it does not
-    have."""
+    """Returns True if the wallet with this name belongs to an exchange; the ledger then keeps its
+    balance. Returns False for the payer of deposits and for customers, whose balances on embedded
+    chains the ledger does not keep."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

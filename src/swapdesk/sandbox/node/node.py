@@ -171,8 +171,8 @@ class Node:
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
         """Calls a method; returns its result, or an awaitable of the result.
 
-        Everything that is due is done before, except for ``venue_legs``, which must not change
-        anything. Raises Problem.
+        Everything that is due is done first, unless the method is ``venue_legs``, which must not
+        change anything. Raises Problem.
         """
         if method != "venue_legs":
             self.step()
@@ -199,8 +199,8 @@ class Node:
         self.close()
 
     def close(self) -> None:
-        """Stores the time and closes the database. A node that runs no embedded chains needs
-        nothing else at its end."""
+        """Stores the time and closes the database. Embedded chains, if there are any, have to be
+        closed separately."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -297,8 +297,8 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """Pays a deposit from a customer's account, to which enough money is given first if it
-        holds too little."""
+        """Pays a deposit from a customer's account and returns the payment. If the account holds
+        too little, it is given enough money first."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
@@ -308,7 +308,7 @@ class Node:
         """Gives a customer's account what it lacks for a payment of ``units``: coins for fees, and
         the tokens or coins to pay.
 
-        It gets more than the payment needs, so that the gift does not reveal the payment's amount.
+        The gift exceeds what the payment needs, so that it does not reveal the payment's amount.
         Returns once the gifts are in a block; otherwise the payment could come before them in the
         same block and fail.
         """

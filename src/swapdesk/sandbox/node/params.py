@@ -119,8 +119,8 @@ class FaultAdd(RequestModel):
 
 
 class Fund(RequestModel):
-    """A gift of coins on an embedded chain, or of the token with the contract or mint ``token``, in
-    its smallest units."""
+    """A gift on an embedded chain. ``token`` is the contract or mint of the token to give, None for
+    the chain's coin. ``units`` are smallest units."""
 
     chain: ChainName
     address: Address

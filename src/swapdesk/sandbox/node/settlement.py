@@ -48,9 +48,9 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment at ``at`` to the leg whose deposit address received it; it counts as
-        late if the leg no longer takes deposits. A payment with the wrong tag or token is not
-        credited to any leg."""
+        """Credits a payment, at the moment ``at``, to the leg whose deposit address received it.
+        The payment counts as late if the leg no longer takes deposits. A payment with the wrong tag
+        or token is not credited to any leg."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -149,8 +149,8 @@ class Settlement:
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
         """Forwards the deposit that a venue holds for a failed leg to an address; returns the
-        payment. If it was forwarded there before, that payment is returned. Raises Problem if no
-        deposit is held, if it was forwarded elsewhere, or if it is too small."""
+        payment. If it was forwarded there before, that payment is returned. Raises Problem if the
+        venue holds no deposit or has forwarded it elsewhere, or if the deposit is too small."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:

@@ -47,8 +47,8 @@ these faults, the first in this order applies.
 
 
 class OrderFaults:
-    """The faults that are set for existing legs, and the faults that wait for legs that are not
-    opened yet (``waiting``)."""
+    """The faults of existing legs, and the faults for legs that are not opened yet
+    (``waiting``)."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the existing leg of the order it names; without such a leg, to the
-        next ``times`` legs that are opened.
+        """Applies a fault to the existing leg of the order that it names.
 
-        Raises Problem if the order or the exchange has nothing to which the fault could apply.
+        If there is no such leg, the fault waits for the next ``times`` legs that are opened. Raises
+        Problem if the order or the exchange has nothing to which the fault could apply.
         """
         with self._database.transaction():
             if fault.fault == RELEASE:
@@ -145,8 +145,8 @@ class OrderFaults:
 
     def _release(self, fault: FaultAdd) -> None:
         """Releases the deposits of an order, or of an exchange, that are held for a check, and
-        removes the faults that would hold later ones. Raises Problem if there are none of
-        either."""
+        removes the faults that would hold later ones. Raises Problem if there is neither a held
+        deposit nor such a fault."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:

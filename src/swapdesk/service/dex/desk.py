@@ -141,8 +141,8 @@ class EvmSightings:
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
         """Returns the transactions in which the owner transferred the sold token.
 
-        If a native coin is sold, the transactions in which the receiver got the bought token; empty
-        if that is a native coin, too.
+        If the sold token is a native coin, returns those in which the receiver got the bought token
+        instead. Returns an empty list if both are native coins.
         """
         topics: list[str | None]
         if sold.address is not None:
@@ -250,8 +250,8 @@ class DexDesk(Room):
         """Returns the calls that the owner still has to send, and the documents to sign, before the
         venue may take the tokens.
 
-        Both lists are empty if it already may. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR,
-        SERVICE_UNAVAILABLE.
+        Both lists are empty if nothing is missing. Raises ServiceError: INVALID_SWAP,
+        VALIDATION_ERROR, SERVICE_UNAVAILABLE.
         """
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
@@ -330,12 +330,12 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records that the order's transaction was sent, or that its venue may settle it, and
-        returns True.
+        """Records the owner's report that the order's transaction was sent, or the owner's consent
+        that the venue settles the order; returns True.
 
         Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if the
-        transaction is not the order's, INVALID_SWAP if the order has ended.
+        if the hash is missing, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if
+        the transaction is not the order's, INVALID_SWAP if the order has ended.
         """
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)

@@ -59,7 +59,7 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Asks the venues for their quotes; returns a row of the answer and its stored quote for
+        """Asks the venues for their quotes. Returns the row for the answer and the stored quote of
         each venue, in the order of venue codes. ``swaps`` are the venue codes that the request
         allows; None allows all venues."""
         if not (question.token_in.has_dex and question.token_out.has_dex):

@@ -137,7 +137,7 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation of a bundle, also one that was submitted before.
+        """Submits an operation of a bundle, even if it was submitted before.
 
         Returns the outcome (Landed) if the operation is in a block; the reason, as text, if it will
         never be in a block; or None if it may still get into a block.

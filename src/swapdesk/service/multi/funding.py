@@ -96,9 +96,9 @@ class BlockhashNode(Protocol):
 
 
 class FundingDesk(Room):
-    """Builds and submits what pays the deposits of a group of orders. ``nodes`` are the nodes of
-    Solana chains by the chain's short name. If ``bundler`` is None, groups on EVM chains cannot be
-    paid by a bundle."""
+    """Builds and submits the transactions and bundles that pay the deposits of a group of orders.
+    ``nodes`` are the nodes of Solana chains by the chain's short name. If ``bundler`` is None,
+    groups on EVM chains cannot be paid by a bundle."""
 
     def __init__(
         self,
@@ -163,8 +163,8 @@ class FundingDesk(Room):
         """Builds the operations of a bundle, with the calls that the owner has to send before them,
         and stores the bundle.
 
-        It replaces an earlier bundle that was not submitted. Both have the same nonces, so at most
-        one of them can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
+        An earlier bundle that was not submitted is replaced; it has the same nonces, so at most one
+        of the two can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
         bundler rejects the bundle, ALREADY_SUBMITTED, and SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
@@ -198,10 +198,10 @@ class FundingDesk(Room):
         orders; None selects all orders that await a deposit. ``claimed`` are ids of orders that an
         earlier bundle pays.
 
-        Orders that are still being set up are waited for, for a few seconds. Raises
-        ALREADY_SUBMITTED if the wanted orders are claimed. Raises VALIDATION_ERROR for
-        ``serviceIds`` if a wanted order cannot be paid for another reason, or if no order of the
-        group can be paid.
+        If orders are still being set up, waits a few seconds for them. Raises ALREADY_SUBMITTED if
+        a wanted order is claimed, or if every order that awaits a deposit is. Raises
+        VALIDATION_ERROR for ``serviceIds`` if a wanted order cannot be paid for another reason, or
+        if no order of the group can be paid.
         """
         orders = await self._set_up(group)
         now = self._clock.now()

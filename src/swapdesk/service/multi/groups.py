@@ -139,9 +139,9 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a request that will be created, with its quotes. It is created from the first
-    quote; the others serve to choose another payout wallet. The caller has not seen any of these
-    quotes."""
+    """An order of a group request, checked and priced but not yet created. It is created from the
+    first of ``quotes``; the others serve to choose another payout wallet. The caller has not seen
+    any of these quotes."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -340,11 +340,11 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """Returns the orders as soon as the worker has set them all up, or as they are after five
-        seconds.
+        """Waits until the worker has set up all the orders, at most five seconds, and returns the
+        orders in their present state.
 
-        This is awaited because clients of the public service look for the deposit addresses in the
-        answer (contract 9.5). The orders are returned even if the store stops answering.
+        Clients of the public service look for the deposit addresses in the answer (contract 9.5).
+        The orders are returned even if the store stops answering.
         """
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:

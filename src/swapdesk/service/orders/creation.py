@@ -180,8 +180,9 @@ class OrderDesk(Room):
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
         """Returns the result of :meth:`get` as JSON.
 
-        The store is asked each time, since the order may have changed: for the order's version if
-        its JSON is cached, otherwise for the whole order.
+        The order may have changed, so the store is read on each call. If the order's JSON is
+        cached, only its version is read first, and the whole order only if the cached JSON is
+        outdated.
         """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
@@ -235,9 +236,9 @@ class OrderDesk(Room):
     ) -> StoredOrder:
         """Stores the new order before any venue is asked, and returns it.
 
-        ``digest`` identifies the create request, ``notes`` are the ``detail`` of a DEX order.
-        Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to refuse the
-        call.
+        ``digest`` identifies the create request. ``notes`` are the ``detail`` of a DEX order; None
+        for other orders. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take``
+        raises to refuse the call.
         """
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
@@ -292,9 +293,9 @@ class OrderDesk(Room):
         """Answers a repeated create request. Returns the order that the first request with this
         quote created, after waiting for that request if it is under way.
 
-        Raises INVALID_SWAP if the order is no longer visible or ``digests`` differ from the first
-        request's digest, SERVICE_UNAVAILABLE if the outcome is not known in time, and the error
-        that the first request got.
+        If the first request got an error, raises the same error. Raises INVALID_SWAP if the order
+        is no longer visible or none of ``digests`` is the first request's digest,
+        SERVICE_UNAVAILABLE if the outcome is not known in time.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
@@ -333,9 +334,9 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns two digests of a create request: one for the operation at which it was made, and one
-    for the other operation that creates orders. The stored order is compared with both, because a
-    private send can be created by either operation."""
+    """Returns two digests of a create request: for the operation that the caller used, and for the
+    other operation that creates orders. The stored order is compared with both, because a private
+    send can be created by either operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

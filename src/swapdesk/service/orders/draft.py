@@ -113,9 +113,10 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
     """Returns the quote if a create request for ``purpose`` can execute it at the time ``now``.
 
-    A quote for a private send can be executed by requests of both purposes. Raises INVALID_SWAP if
-    the quote is unknown (None), filtered, made for the other purpose, or an expired one with a
-    floating rate; FIXED_RATE_QUOTE_EXPIRED if it has expired and its rate is fixed.
+    A quote for a private send can be executed by requests of both purposes. Raises
+    FIXED_RATE_QUOTE_EXPIRED if the quote has expired and its rate is fixed. Raises INVALID_SWAP if
+    it has expired with a floating rate, is unknown (None) or filtered, or was made for the other
+    purpose.
     """
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
@@ -191,7 +192,8 @@ def draft(
 ) -> StoredOrder:
     """Returns a new order at status -2, for which no venue was asked yet.
 
-    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order.
+    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order; None for
+    other orders.
     """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
@@ -224,6 +226,6 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Truncates a time to milliseconds, which the API shows, so that a list of orders with ``from``
-    set to an order's ``created`` includes that order."""
+    """Truncates a time to milliseconds, the precision of the API. A list of orders whose ``from``
+    is an order's ``created`` therefore includes that order."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

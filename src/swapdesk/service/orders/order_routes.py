@@ -128,8 +128,8 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
-    """Returns the leg of a private order that pays the receiver. ``middle`` is the intermediary
-    token. The leg stays open longer than the first one."""
+    """Returns the second leg of a private order, which swaps ``middle``, the intermediary token,
+    and pays the receiver. The leg stays open longer than the first one."""
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -164,8 +164,9 @@ def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
 def first_leg(
     order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
 ) -> LegOrder:
-    """Returns the leg of a private order that takes the deposit and pays the intermediary token
-    ``middle`` to ``second``, the deposit address of the second leg."""
+    """Returns the first leg of a private order, which takes the deposit and pays the intermediary
+    token ``middle``. ``second`` is the deposit instruction of the second leg, to whose address the
+    first leg pays."""
     return LegOrder(
         key=leg_key(order, "in"),
         token_in=token_in,
@@ -248,9 +249,9 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create request: that of the quote, except that leg filters
-    which the request sets (``filters``) replace those of the quote. For a standard route
-    ``filters`` is ignored."""
+    """Returns the route choice for a create request. The leg filters in ``filters`` that are not
+    None were set by the request and replace those of the quote; everything else is the quote's. For
+    a standard route ``filters`` is ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

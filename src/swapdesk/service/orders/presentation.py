@@ -221,8 +221,8 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """Returns True if an order of this creation time is still shown, which is for exactly 48
-    hours."""
+    """Returns True if an order that was created at ``created`` is still shown. Orders are shown for
+    exactly 48 hours."""
     return now - created <= WINDOW
 
 
@@ -237,8 +237,7 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     """Deletes an order and returns True; returns False if its state does not allow that. An order
     can be deleted before its deposit, after it expired, and after it failed (contract 8.5).
 
-    If a deposit arrives afterwards, the venue handles it as it does for any other order that has
-    ended.
+    A deposit that arrives afterwards is handled by the venue as for any other order that has ended.
     """
     current: StoredOrder | None = order
     for _ in range(_TRIES):

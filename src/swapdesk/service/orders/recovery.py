@@ -74,8 +74,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Recovers deposits that a venue received and will not swap. The worker calls it while it holds
-    the lease of the order."""
+    """Recovers deposits that a venue received and will not swap. The worker holds the lease of the
+    order during each call."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -111,9 +111,9 @@ class Recovery(Room):
         """Takes one step of a leg's move to another venue and returns the order, for the worker to
         commit.
 
-        The step opens the leg at the new venue and has the old one forward the deposit; if the new
-        venue refuses, it picks a third one. Raises VenueFailure if a venue does not answer; the
-        step is repeated later.
+        The step opens the leg at the new venue and has the old venue forward the deposit there. If
+        the new venue refuses, the step chooses a third venue. Raises VenueFailure if a venue does
+        not answer; the step is repeated later.
         """
         position = moving(order)
         if position is None:
@@ -229,8 +229,8 @@ class Recovery(Room):
         the amounts in and out; ``second`` is the deposit address and tag of the order's next leg,
         None if this is the last leg.
 
-        The money is on its way already, so the leg has floating terms and stays open as long as the
-        second leg of a private order.
+        The money is on its way already, so the leg has floating terms and the late deadline of a
+        second leg.
         """
         token_in, token_out = self._ends(order, position)
         if position == "back":
@@ -274,8 +274,9 @@ class Recovery(Room):
         """Has the venue send the deposited token to the order's refund address; returns the order
         unchanged.
 
-        Returns None if there is no refund address, if the venue refuses, or for a second leg: its
-        venue holds the intermediary token, which is not what the trader deposited.
+        Returns None if there is no refund address, or if the venue refuses. Always returns None for
+        a second leg, whose venue holds the intermediary token instead of the token that the trader
+        deposited.
         """
         if side == "out" or order.refund_address is None:
             return None

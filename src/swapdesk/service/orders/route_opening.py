@@ -54,8 +54,8 @@ the worker. Clients wait slightly longer than this for their answer."""
 
 
 class OpeningUnknown(Exception):
-    """Raised if it is unknown whether a venue opened a leg. Asking the venue by ``find`` with the
-    leg's key tells later."""
+    """Raised if it is unknown whether a venue opened a leg. The venue's ``find``, called with the
+    leg's key, can tell later."""
 
 
 class _Refusal(Exception):
@@ -174,8 +174,8 @@ class Opening(Room):
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
         """Opens all legs of the order; on a private route the second leg, which pays the receiver,
-        is opened first. Returns the deposit instructions of the first and of the second leg; the
-        latter is None on a standard route."""
+        is opened first. Returns the deposit instructions of the first leg, and those of the second
+        leg (None on a standard route)."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":

@@ -164,11 +164,11 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the statuses that an order passes through to get from ``before`` to ``after``,
-    without the first and with the last; empty if the order cannot get there.
+    """Returns the statuses that an order passes through on its way from ``before`` to ``after``.
 
-    A venue that is asked seldom may report a leg as finished without the steps in between; they are
-    included nevertheless. ``deposited`` says whether the deposit was seen.
+    ``before`` is left out, ``after`` is included; empty if the order cannot get there. A venue that
+    is asked seldom may report a leg as finished without the steps in between; they are included
+    nevertheless. ``deposited`` says whether the deposit was seen.
     """
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
@@ -196,9 +196,9 @@ def next_rows(
     nothing changed. There is one row per status passed, so that every step is announced. The last
     row also has the hashes, amounts and flags of the reports.
 
-    ``asked`` is the time at which the venues were asked. The order expires only if they were asked
-    at or after its deadline, because an earlier report cannot exclude a deposit just before the
-    deadline.
+    ``asked`` is the time at which the venues were asked; None means ``now``. The order expires only
+    if they were asked at or after its deadline, because an earlier report cannot exclude a deposit
+    just before the deadline.
     """
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
@@ -345,7 +345,7 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns the finished order, with ``actionRequired`` set, as the only item of a list if a
+    """Returns a list with the finished order, in which ``actionRequired`` is now set because a
     venue holds a further deposit. The list is empty if no venue does, or if ``actionRequired`` is
     set already."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:

@@ -283,11 +283,11 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits that ``sent`` finds for routes of one type, with ``minOut`` and
-        ``maxOut`` replaced by the bounds of the amount received.
+        """Returns the limits that ``sent`` finds for routes of one type; None if it finds none.
 
-        If no quote by the amount received is possible, ``minOut`` and ``maxOut`` stay what the
-        smallest and the largest amount sent pay. Returns None if ``sent`` finds no limits.
+        ``minOut`` and ``maxOut`` are replaced by the bounds of the amount received. If those are
+        not found, ``minOut`` and ``maxOut`` remain what the routes pay for the smallest and the
+        largest amount sent.
         """
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
@@ -318,9 +318,9 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the widest bounds of the pair's standard routes that have a price at both ends
-        now; None if there are none. The lower end is then moved further down, as far as amounts
-        have a price."""
+        """Returns bounds of the pair's standard routes with a price at both ends: the widest ones,
+        whose lower end is then moved further down as far as amounts have a price. Returns None if
+        there are none."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -377,11 +377,12 @@ class QuoteEngine(Room):
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
         """Prices routes and refuses amounts outside the pair's bounds, which ``GET /minMax``
-        states: on private routes by the amount sent, on all routes by the amount received.
+        states.
 
-        These are bounds of all routes together. So they are not applied to a question with filters,
-        or with a fixed rate by the amount sent. Prices and bounds are asked for at the same time,
-        since every private row states the bounds.
+        An amount sent is checked on private routes only, an amount received on all routes. The
+        bounds are those of all routes together, so a question with filters is not checked, nor is
+        an amount sent at a fixed rate. Prices and bounds are asked for at the same time, since
+        every private row states the bounds.
         """
         pair = question.token_in, question.token_out
         markup = question.terms.markup

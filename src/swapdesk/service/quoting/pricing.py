@@ -54,8 +54,8 @@ PRIVATE_ROWS = 24
 class Priced(Struct, frozen=True):
     """All routes that were asked for, each with its price or the reason why it has none.
 
-    ``waited`` is the time in seconds for which venues that did not answer were waited for.
-    ``bounds`` are the bounds of the pair's private routes; None if they were not found.
+    ``waited`` is how many seconds the service waited for venues that did not answer. ``bounds`` are
+    the bounds of the pair's private routes; None if they were not found.
     """
 
     standard: list[Route]
@@ -107,10 +107,9 @@ class Pricing(Room):
         """Returns the error to answer if every route refuses because of the amount alone; otherwise
         None.
 
-        The error names an amount that a route takes. On a route of two legs the leg that refuses
-        names this amount without knowing the other leg, so the amount is first tried on whole
-        routes, as long as time allows. Bounds of the pair need no such trial, because they were
-        tried when they were found.
+        The error names an amount that a route takes. A leg of a two-leg route states such an amount
+        without knowing the other leg, so that amount is first tried on whole routes, as long as
+        time allows. Bounds of the pair were tried when they were found, and are not tried again.
         """
         outside = beyond(answer, question)
         if outside is None:
@@ -224,8 +223,8 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns each of the best priced legs with every venue that can take the other leg of the
-        route.
+        """Returns the best priced legs, each combined with every venue that can take the other leg
+        of the route.
 
         ``hop`` is the intermediary token with its venues. A leg that no venue can continue is added
         to ``routes`` as an unpriced route with the reason.
@@ -311,8 +310,8 @@ def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tup
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """Returns the route with the best intermediary of each venue pair, best first, at most
-    PRIVATE_ROWS."""
+    """Returns, for each pair of venues, the route over the best intermediary. The best routes come
+    first, and at most PRIVATE_ROWS routes are returned."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)

@@ -38,10 +38,10 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 class RouteQuestion(Struct, frozen=True):
     """A question for the prices of routes.
 
-    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent. If
-    ``markup_optional`` is True, venues that do not support markup are priced without it, instead of
-    being left out; it is True for a markup that is only the account's default. ``exclude`` lists
-    routes that must not be used, each as the codes of its venues.
+    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent.
+    ``markup_optional`` is True if the markup is only the account's default: venues that do not
+    support markup are then priced without it instead of being left out. ``exclude`` lists routes
+    that must not be used, each as the codes of its venues.
     """
 
     token_in: Token
@@ -118,7 +118,7 @@ class UnpricedRoute(Struct, frozen=True):
     """A route without a price; ``cause`` is the reason.
 
     If the amount is the reason, ``bound`` is the smallest or largest amount that the route takes.
-    Like the asked amount, it is an amount sent or an amount received.
+    ``bound`` is an amount to receive if the request named one, otherwise an amount to send.
     """
 
     legs: tuple[str, ...]
@@ -167,7 +167,7 @@ async def price_leg(
 
     Returns an unpriced route if the amount is outside the venue's bounds, so that stated limits and
     quotes agree, or if the venue gives no price. ``cap`` is an additional upper bound of the amount
-    sent.
+    sent; None sets none.
     """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
@@ -273,9 +273,9 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Returns the private routes with the same time estimate and the same end of validity for every
-    priced one, so that these figures do not reveal the venues. ``bounds`` are those of the pair;
-    None if unknown."""
+    """Gives all priced private routes the same time estimate and the same end of validity, so that
+    these figures do not reveal the venues; returns all the routes. ``bounds`` are those of the
+    pair; None if unknown."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -412,8 +412,8 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount``, computed in proportion: the amount ``valued`` of the
-    same token is worth ``usd``."""
+    """Returns the dollar value of ``amount``, given that the amount ``valued`` of the same token is
+    worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 

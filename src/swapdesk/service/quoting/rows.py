@@ -193,8 +193,8 @@ _WITHOUT_FIGURE = {
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     """Returns the text of ``error`` for a route without a price: the reason and, if the amount is
-    the reason, an amount that the route takes. ``waited`` is the time waited for the venues, in
-    seconds."""
+    the reason, an amount that the route takes. ``waited`` is how many seconds the service waited
+    for the venues."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -225,9 +225,8 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route for each cause. Of several routes with the same cause it is the
-    one that takes the amount nearest to the asked amount. Further rows would say nothing more,
-    because private rows name no venue."""
+    """Returns one unpriced route for each cause: the route that takes the amount nearest to the
+    asked amount. Further rows would say nothing more, because private rows name no venue."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):

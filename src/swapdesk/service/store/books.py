@@ -41,8 +41,8 @@ class NothingDue(Exception):
 class Recount(Struct, frozen=True):
     """The result of comparing the books with the orders.
 
-    ``sums`` is the number of daily sums compared, ``differing`` lists those that are wrong by
-    partner id and day, and ``unentered`` is the number of finished orders without an entry.
+    ``sums`` is the number of daily sums compared. ``differing`` identifies each wrong sum by
+    partner id and day. ``unentered`` is the number of finished orders without an entry.
     """
 
     sums: int
@@ -59,10 +59,10 @@ class Books(Subject):
     operator."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Returns a partner's daily sums, oldest first, and the payouts in dollars, by the month
-        whose earnings were paid out (``YYYY-MM``).
+        """Returns a partner's daily sums, oldest first, and the partner's payouts in dollars.
 
-        Both come from one snapshot.
+        The key of a payout is the month whose earnings were paid out (``YYYY-MM``). Both come from
+        one snapshot.
         """
         values = {"partner_id": partner_id}
 
@@ -97,8 +97,8 @@ class Books(Subject):
         dollars. Raises NothingDue if the amount would not be positive.
 
         The amount is the earnings of the month that are no longer pending, minus reversals and
-        earlier payouts. It is at most what is due over all months together. So if more was paid out
-        for another month than it earned, that is deducted first.
+        earlier payouts. It is at most the amount due over all months together, so an overpayment
+        for another month is deducted.
         """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
@@ -121,10 +121,11 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books the reversal of an order's commission in the month of ``act``; returns the
-        commission that is reversed, in dollars.
+        """Books the reversal of an order's commission, in the month in which the operator acts
+        (``act``).
 
-        Raises NothingDue if the order has no commission.
+        Returns the commission that is reversed, in dollars. Raises NothingDue if the order has no
+        commission.
         """
 
         async def reversed_(db: Transaction) -> Decimal:

@@ -97,8 +97,8 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """Sums that several pieces of work in one transaction add to. A named lock protects them, and
-    they are written once at the end of the transaction."""
+    """Sums to which several pieces of work in one transaction contribute. A named lock protects
+    them, and they are written once at the end of the transaction."""
 
     async def write(self, db: Transaction) -> None: ...
 
@@ -206,9 +206,9 @@ class Database(Protocol):
         ``work`` raises, nothing is changed and the exception is raised here. ``work`` may be run
         several times; only the last run has an effect.
 
-        ``behind`` is the name of a lock that the transaction holds from its beginning, as after
-        ``alone``; pieces of work with the same ``behind`` may be committed together. ``NO_LINE`` is
-        for work that takes no lock and changes only a row of its own.
+        ``behind`` names a lock that the transaction holds from its beginning, as after ``alone``;
+        None for no such lock. Pieces of work behind the same lock may be committed together. The
+        value ``NO_LINE`` is for work that takes no lock and changes only a row of its own.
         """
         ...
 
@@ -229,9 +229,10 @@ class Database(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Returns a context manager that keeps out other processes which use the same name.
+        """Returns an async context manager that keeps out other processes which use the same name.
 
-        Its block may await anything. If the process is killed, its lock ends.
+        Anything may be awaited in its ``async with`` block. If the process is killed, its lock
+        ends.
         """
         ...
 

@@ -103,8 +103,8 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the registered functions with an order and its former status ``before``, but only
-        if the status has changed."""
+        """Calls the registered functions with an order and its former status ``before`` (None for a
+        new order), but only if the status has changed."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -234,8 +234,8 @@ class Orders(Subject):
         version is not ``expected_version``, if the rank would become smaller, or if the confirmed
         transaction belongs to another order.
 
-        ``before`` is the former status, for the registered listeners; if it is None, they are not
-        called.
+        ``before`` is the former status, which is reported to the registered listeners. If
+        ``before`` is None, the listeners are not called.
         """
         values = order_values(self._database, order) | {
             "expected": expected_version,
@@ -324,10 +324,10 @@ class Orders(Subject):
     ) -> list[StoredOrder]:
         """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
 
-        With a ``tolerance`` the end of leases is compared with the database's clock, which is the
-        same for all processes. (A process whose own clock is ahead would otherwise take orders that
-        are still leased.) Raises ClockDiffers if ``now`` differs from the database's clock by more
-        than ``tolerance``.
+        ``tolerance`` is the largest allowed difference between ``now`` and the database's clock;
+        beyond it, ClockDiffers is raised. If it is given, the end of leases is compared with the
+        database's clock, otherwise with ``now``. (With several processes, one whose own clock is
+        ahead would otherwise take orders that are still leased.)
         """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
@@ -342,10 +342,11 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases to ``lease_until``, by the same clock as ``claim_due``.
+        """Extends the owner's leases to ``lease_until``.
 
-        With a ``tolerance``, which means that there may be several processes, the worker's sign of
-        life is recorded too. Raises ClockDiffers.
+        ``tolerance`` is that of ``claim_due`` and chooses the clock in the same way. If it is
+        given, there may be several processes, so the worker's sign of life is recorded too. Raises
+        ClockDiffers.
         """
 
         async def renewed(db: Transaction) -> None:
@@ -392,7 +393,7 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Sets the due time of these orders to ``now``, except where it is earlier already.
+        """Sets the due time of these orders to ``now``, unless an order is due earlier already.
 
         Unknown orders, orders that are still being opened, and orders that are never looked at
         again are not changed.
@@ -475,8 +476,8 @@ async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
     """Returns the payout wallets of the partner's newest private orders, of at most ``limit``
-    orders created since ``since``. If no wallet is stored with an order, the first wallet of the
-    venue that pays it out is taken."""
+    orders created since ``since``. An order without a stored wallet counts as paid from the first
+    wallet of its last venue."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

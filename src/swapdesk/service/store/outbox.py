@@ -21,8 +21,7 @@ _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY 
 
 class Outbox(Subject):
     """The changes of orders that are to be announced. ``sequence`` numbers them in the order of
-    their commits: every change committed after a row has been read has a higher number than that
-    row."""
+    their commits. So a reader that continues after the last number it has read misses no change."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

@@ -213,9 +213,8 @@ class Partners(Subject):
         ``removed`` and keeps all others; returns the account. A rate limit in ``given`` may be None
         for a window (minute, hour or day).
 
-        That window then keeps the limit that is in force once the overrides in ``removed`` are
-        gone. ``request`` is the operator's command, for the record of changes. Raises
-        PartnerRefused.
+        That window keeps its limit: the one in force after the removal. ``request`` is the
+        operator's command, for the record of changes. Raises PartnerRefused.
         """
         gone = dict.fromkeys(removed)
 

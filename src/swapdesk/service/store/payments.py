@@ -24,8 +24,8 @@ class CallPayments(Subject):
     async def free(self, payment: str, sent: str | None = None) -> None:
         """Deletes the record of a payment, so that the payment can be used again.
 
-        Does nothing if the payment was settled, or if its recorded transaction is not ``sent``.
         ``sent`` is the transaction that was sent for the payment and failed; None if none was sent.
+        Does nothing if the payment was settled, or if another transaction is recorded for it.
         """
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"

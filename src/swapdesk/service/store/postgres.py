@@ -176,11 +176,11 @@ class _Item(Struct):
 
 
 class _Group:
-    """Runs pieces of work that wait at the same time in one transaction, because most of their time
-    is spent waiting for the commit or for the lock that all of them need.
+    """Collects the pieces of work that are waiting and runs them in one transaction.
 
-    If one of them raises, nothing is committed, and each is repeated in a transaction of its own.
-    If the commit may have succeeded, nothing is repeated.
+    Most of their time would otherwise be spent waiting for the commit, or for the lock that all of
+    them need. If one piece raises, nothing is committed, and each is repeated in a transaction of
+    its own. If the commit may have succeeded, nothing is repeated.
     """
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
@@ -278,8 +278,8 @@ class PostgresDatabase(Database):
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
         """Connects, and creates or migrates the tables.
 
-        ``world`` identifies the service that owns the database. Raises SchemaError, and
-        StoreUnavailable if there is no database that can be written to.
+        ``world`` identifies the service that owns the database; with None the owner is not checked.
+        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
         """
         with _answered():
             # A step of a big database takes as long as it takes.
@@ -359,8 +359,8 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Keeps out other processes by a lock on a connection outside the pool. A connection taken
-        from the pool would be missing there for the code inside the block."""
+        """Keeps out other processes by a lock on a connection outside the pool. All connections of
+        the pool thus remain available to the code in the ``async with`` block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:

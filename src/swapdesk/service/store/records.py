@@ -121,11 +121,12 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
 
     ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
     ``rank`` is the progress of the displayed state and never gets smaller. ``version`` is the
-    counter for compare-and-set. ``due_at`` is when a worker looks at the order next.
+    counter for compare-and-set. ``due_at`` is when a worker looks at the order next; None for
+    never.
 
     ``failure_code`` is the error that answers a repeated create request if no venue opened the
     order. ``detail`` holds JSON values that have no column of their own. ``multi_id`` is the id of
-    the order's group.
+    the order's group; None if it has none.
     """
 
     service_id: str
@@ -203,8 +204,8 @@ class Usage(Struct, frozen=True):
 
 class Counting(Protocol):
     """Calls that are about to be counted, in the rate-limit windows of ``rate_class``. ``counted``
-    names the owner of these windows: a partner, or the calls of a partner that are made by
-    ``partner-id`` alone."""
+    names whose windows these are. A partner has one set for calls with an API key, and another for
+    calls with ``partner-id`` alone."""
 
     @property
     def counted(self) -> str: ...
@@ -230,10 +231,10 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders. ``volume`` and ``commission`` are in dollars.
+    """Totals of a partner's finished orders. ``private`` is the number of private orders among
+    them, ``entries`` the number of orders that earned a commission.
 
-    ``private`` is the number of private orders among them. ``commission`` is the sum after
-    reversals, and ``entries`` is the number of orders that earned a commission.
+    ``volume`` and ``commission`` are in dollars; reversals are subtracted from ``commission``.
     """
 
     orders: int = 0
@@ -253,8 +254,8 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """Orders that were created together; ``chain`` is the chain on which all of them sell, by short
-    name."""
+    """Orders that were created together. ``chain`` is the short name of the chain on which all of
+    them sell."""
 
     multi_id: str
     partner_id: str
@@ -316,7 +317,7 @@ class StoredBundle(Struct, frozen=True):
 
 
 class BundleUnderWay(Exception):
-    """Raised if another bundle has paid, or may still pay, some of these orders."""
+    """Raised if another bundle has paid, or may still pay, an order of the bundle to be stored."""
 
 
 class QuoteConsumed(Exception):

@@ -238,8 +238,8 @@ class Writer:
         """Runs all items in one transaction and returns True.
 
         If an item raises after it has changed something, everything is rolled back and False is
-        returned; the caller then runs each item with a savepoint. A savepoint could undo that item
-        alone, but savepoints make the work a tenth slower, so the first attempt does without them.
+        returned; the caller then runs each item with a savepoint. The first attempt uses no
+        savepoints, because they make the work a tenth slower.
         """
         for item in batch:
             before = connection.total_changes
@@ -350,7 +350,8 @@ class SqliteDatabase(Database):
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
         """Opens the file, which is created (mode 0600) or migrated first if needed. ``world``
-        identifies the service that owns the file. Raises SchemaError."""
+        identifies the service that owns the file; with None the owner is not checked. Raises
+        SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -49,8 +49,8 @@ class VenueTraits(Struct, frozen=True):
     """What a venue supports besides floating swaps by the amount sent.
 
     ``payout_wallets`` is the number of hot wallets that it pays from, 0 if it does not distinguish
-    them. ``fee`` and ``fixed_fee`` are what the venue keeps of a leg on floating and on fixed
-    terms, in percent of the dollar value.
+    them. The venue's fee for a leg is ``fee`` on floating terms and ``fixed_fee`` on fixed terms,
+    both in percent of the leg's dollar value.
     """
 
     fixed: bool = False
@@ -78,7 +78,7 @@ FLOATING = Terms()
 
 
 class VenueLimits(Struct, frozen=True):
-    """Bounds of one leg on the amount sent, in units of the token sent."""
+    """The smallest and the largest amount that a leg takes, in units of the token sent."""
 
     minimum: Decimal
     maximum: Decimal

@@ -85,9 +85,9 @@ LONGEST = 120
 
 
 class EndBell:
-    """Announces in the terminal that orders ended. ``tell`` rings the bell there with a sentence.
-    ``choice`` is the user's setting: ``off``; ``always``; or ``away``, which announces nothing
-    while the terminal reports that it has the focus."""
+    """Announces in the terminal that orders ended. ``tell`` rings the terminal's bell and shows a
+    sentence. ``choice`` is the user's setting: ``off``, ``always``, or ``away``. ``away`` announces
+    nothing while the terminal reports that it has the focus."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice

@@ -91,8 +91,8 @@ class SigningController(Controller):
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begins the swap on chains that the user confirmed as ``intent``, and opens the page where
-        the user signs it. ``wallet`` is the name of the account that signs, and ``plan`` the steps
-        of the swap; empty and None if they are not known yet."""
+        the user signs it. ``wallet`` is the name of the account that signs; empty if it is not
+        chosen yet. ``plan`` has the steps of the swap; None if they are not known yet."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -101,10 +101,10 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Returns the signing session that pays a created group of a batch. Unless the session is
-        running, continues it up to the stage ``until``. ``group_id`` is the id of the group in the
-        journal. Raises KeyError if there is no such group, Stopped if the payment cannot continue,
-        and JournalUnavailable."""
+        """Returns the signing session that pays a created group of a batch. If the session is not
+        running, also continues it up to the stage ``until``. ``group_id`` is the journal id of the
+        group. Raises KeyError for an unknown group, Stopped if the payment cannot continue, and
+        JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)

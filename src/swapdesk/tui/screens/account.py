@@ -221,8 +221,8 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of the commissions, in USD: this month, last month, total, paid out, not
-    paid yet, and the number of entries."""
+    """Returns the rows of the commissions in USD: this month, last month, in total, paid out, and
+    not paid yet. The last row is the number of commissions."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),

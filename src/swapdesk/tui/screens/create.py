@@ -212,8 +212,8 @@ class CreateScreen(Page):
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk will repeat a request for a quote that the service refused because
-        its limit was used up, in words. Empty if the desk will not repeat one."""
+        """Returns the wait in words, if the desk will repeat a request for a quote that was refused
+        because a rate limit was used up. Empty if it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
@@ -346,8 +346,8 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Makes the intent, which the create key confirms, from the present values of the fields
-        and locks it, and moves the focus to the panel. A notice says why if the values cannot be
+        """Makes the intent that the create key confirms from the present values of the fields,
+        locks it, and moves the focus to the panel. A notice says why if the values cannot be
         locked."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
@@ -649,9 +649,9 @@ class CreateScreen(Page):
     def _account_read(self, account: SwapAccount) -> None:
         """Stores and shows what is known of the account that pays a swap on chains.
 
-        If the user's own account both pays and receives, nothing has to be typed, and the page
-        locks what would be confirmed once the steps of the swap are known. The key that starts the
-        signing still works only after the screen has not changed for a moment.
+        If that account also receives, nothing has to be typed. The page then locks the swap for
+        confirmation as soon as its steps are known. The key that starts the signing still works
+        only after the screen has not changed for a moment.
         """
         state = self.state
         state.account, state.problem = account, ""

@@ -117,11 +117,13 @@ ASKING = "the wallet is asked for its account"
 class CreateState(Struct):
     """The state of one chosen route until it becomes an order.
 
-    ``intent`` is what the create key confirms, None unless it is locked; ``sent_intent`` is the id
+    ``intent`` is what the create key confirms; None unless it is locked. ``sent_intent`` is the id
     of the intent that was sent. ``failed`` is why nothing was created, and ``said`` replaces the
-    last line of the panel. ``was`` is the amount of the former quote if a new one differs.
-    ``hidden`` are positions in the recipient's address that are drawn as dots. ``account`` pays a
-    swap on chains; None until the wallet named it. ``problem`` is why no account can pay.
+    last line of the panel. ``was`` is the amount of the former quote; None unless the new quote has
+    a different amount. ``hidden`` are positions in the recipient's address that are drawn as dots.
+
+    ``account`` pays a swap on chains; None until the wallet named it. ``problem`` is why no account
+    can pay.
     """
 
     result: QuoteResult
@@ -139,7 +141,7 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """True from the moment the order is sent, from which on the fields cannot be changed."""
+        """True once the order is sent; from then on the fields cannot be changed."""
         return self.step in BUSY
 
     @property
@@ -248,9 +250,9 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns how many of ``names`` fit the text ``typed``, and the rows of the first :data:`MOST`
-    of them. A name fits if it begins with what follows the ``@``. If ``typed`` does not begin with
-    an ``@``, all names fit."""
+    """Returns the number of matching ``names``, and the rows of the first :data:`MOST` of them. If
+    ``typed`` begins with ``@``, a name matches if it begins with the rest of ``typed``; otherwise
+    all names match."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -359,7 +361,7 @@ class CreateForm(Vertical):
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows ``check`` under the recipient field, which is empty."""
+        """Shows ``check`` under the recipient field, where nothing else is shown."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:

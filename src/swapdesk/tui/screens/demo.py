@@ -371,9 +371,9 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title of a stage, as ``7 of 9  Second exchange in progress``, with its time on
-    the sandbox's clock at the right. ``of`` is the number of stages in total, ``come`` how many
-    were reached so far."""
+    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and at the right its
+    time by the sandbox's clock. ``of`` is the number of stages in total, ``come`` is how many were
+    reached so far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),

@@ -255,8 +255,8 @@ class InspectScreen(Page):
 
     def _took_in(self) -> None:
         """Draws what was found and moves the focus out of the text field, so that letters are keys
-        again: to the list if several orders were found and none is chosen, otherwise to the
-        explanation."""
+        again. The list gets the focus if several orders were found and none is chosen, otherwise
+        the explanation."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -442,8 +442,8 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """Goes to the first page and writes the line of a swap for what came back of this order. No
-        quotes are asked for."""
+        """Goes to the first page and fills its line with a new swap of the same pair
+        (:func:`line_again`). No quotes are asked for."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:

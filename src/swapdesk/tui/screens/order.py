@@ -367,9 +367,9 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about the transaction ``hash_`` on the chain of ``token``. If ``live`` (the
-    chains are real), the fact links to an explorer, if the chain has one. If not ``live``, a row
-    says that no explorer knows a sandbox transaction."""
+    """Returns the fact about the transaction ``hash_`` on the chain of ``token``. If ``live`` is
+    True (the chains are real), the fact links to the chain's explorer, if there is one. Otherwise a
+    row says that no explorer knows a sandbox transaction."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
@@ -377,9 +377,9 @@ def hash_fact(
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     """Returns the fact about the web link of the order (contract 8.1), which the desk never opens.
-    In the sandbox, where no explorer works, the fact shows the transaction's hash instead, or a
-    sentence. Empty if there is no link, or, in the sandbox, if a different fact shows the
-    transaction."""
+    In the sandbox, where no explorer works, the fact shows the hash of the linked transaction, or a
+    sentence if the hash is unknown. Empty without a link and, in the sandbox, if another fact
+    already shows the transaction."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -583,8 +583,8 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
     """Returns a fact that compares the quoted amount with the executed amount or, before the order
-    is completed, with the amount that the order promises. Empty if both are equal at the same
-    provider, or if one is unknown."""
+    is completed, with the amount that the order promises. Empty if an amount is unknown, or if both
+    are equal and no other provider took over."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

@@ -179,8 +179,8 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Asks the user for a path, which begins as a file in the export directory, and exports
-    ``orders`` to it."""
+    """Asks the user for a path and exports ``orders`` to it. The field of the question already
+    contains a path in the export directory."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return

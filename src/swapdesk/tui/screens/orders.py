@@ -183,9 +183,8 @@ class OrdersScreen(OrderActions):
     # the table
 
     def _flush(self) -> None:
-        """Redraws the orders that changed since the last call. If a filter is set, all rows are
-        redrawn. While the rows are being laid out, nothing is drawn and it is called again
-        later."""
+        """Redraws the orders that changed since the last call, or all rows if a filter is set.
+        While the rows are being laid out, the call is only postponed."""
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
             self.soon("orders", UPDATE_SECONDS, self._flush)
@@ -197,9 +196,9 @@ class OrdersScreen(OrderActions):
             self._redraw(changed)
 
     def _redraw(self, keys: Collection[str], *, ticked: bool = False) -> None:
-        """Redraws the orders with the ids ``keys`` and the label of the open orders, and the pane
-        if it shows one of these orders or none. If an order is new or moved to a different group,
-        redraws all rows."""
+        """Redraws the orders with the ids ``keys`` and the label of the open orders. Redraws the
+        pane if its order is among ``keys`` or if it shows no order. If an order is new or moved to
+        a different group, all rows are redrawn."""
         changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(changed, skipped):

@@ -214,8 +214,8 @@ class QuotesScreen(Page):
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
         """Asks for quotes, with one request for each kind of rate. The old rows stay until the
-        answer comes. With ``only_fixed``, only fixed rates are asked for, and they are added to the
-        old rows. ``by_itself`` is True if the desk repeats a refused request without a key."""
+        answer comes. If ``only_fixed`` is True, only fixed rates are asked for, and they are added
+        to the old rows. ``by_itself`` is True if the desk repeats a refused request by itself."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -283,8 +283,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows the new answer ``result``. The cursor follows its route to the row in which that
-        route is now."""
+        """Shows the new answer ``result``. The cursor stays on its route, even if the route is in a
+        different row now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -437,7 +437,7 @@ class QuotesScreen(Page):
 
     @property
     def _wanted(self) -> int:
-        """Number of screen rows in which the table shows all its rows and the column names."""
+        """Number of screen rows that the table needs to show the column names and all its rows."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
@@ -485,9 +485,9 @@ class QuotesScreen(Page):
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """Returns a function from a width in cells to the lines of the waterfall (the steps to what
-        a route pays) of the route under the cursor. Without such a route, the function returns no
-        lines."""
+        """Returns a function that draws the waterfall (the steps to what a route pays) of the route
+        under the cursor. The function takes a width in cells and returns lines; none if there is no
+        such route."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -774,9 +774,9 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns the text that says how the rows are ranked in two forms: with the time of the answer,
-    and shorter without it. ``failed`` is True if a later request failed, which marks the rows as
-    outdated."""
+    """Returns two forms of the text about how the rows are ranked: one with the time of the answer,
+    and a shorter one without it. ``failed`` is True if a later request failed, which marks the rows
+    as outdated."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -793,9 +793,9 @@ def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
     """Returns the sentence that is shown while the table has no rows. ``asking`` is how many
-    seconds ago quotes were asked for; None if no answer is awaited. ``turn`` says how often the
-    request was repeated. ``error`` is why it failed, and ``answered`` is True if the service has
-    answered."""
+    seconds ago quotes were asked for; None if no answer is awaited. ``turn`` is the number of a
+    repeated attempt, as ``2 of 3``; otherwise empty. ``error`` is why the last request failed.
+    ``answered`` is True if the service has answered."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -816,10 +816,10 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """Returns the sentences under the table: why the last request failed (``error``), why the
-    unusable route ``entry`` under the cursor cannot be used, how much of the value sent the route
-    ``row`` returns, what the ``notes`` mean, and the options that were asked for. ``wait``
-    (seconds) and ``again`` (words) say when quotes are asked for again."""
+    """Returns the sentences under the table. They say why the last request failed (``error``), why
+    the unusable route ``entry`` under the cursor cannot be used, how the value received by the
+    route ``row`` compares with the value sent, what the ``notes`` mean, and which options were
+    asked for. ``wait`` (seconds) and ``again`` (words) say when quotes can be asked for again."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -837,9 +837,9 @@ def rows_below(
 def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """Returns a sentence that says how much of the value sent the route ``row`` returns (None: the
-    best route). Warnings about missing prices follow, then ``notes``, which explain the column of
-    notes."""
+    """Returns a sentence that compares the value that arrives by the route ``row`` with the value
+    sent; None stands for the best route. Warnings about missing prices follow, then ``notes``,
+    which explain the column of notes."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
@@ -866,9 +866,9 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns a line that says how many routes are unusable and why the first one is. Empty if all
-    routes are usable or all are unusable. Only routes of the kind ``only`` are counted; None counts
-    all."""
+    """Returns a line that says how many routes are unusable, with the reason of the first one.
+    Empty if all routes are usable or all are unusable. Only routes of the kind ``only`` are
+    counted; None counts all."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -902,9 +902,10 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """Returns the rows about a failed request: the cause in words, one row for each field that the
-    service refused, and the error code with the request id. ``wait`` and ``again`` say when quotes
-    can and will be asked for again."""
+    """Returns the rows about a failed request: the cause in words, each field that the service
+    refused, and the error code with the request id. ``wait`` is how many seconds the user has to
+    wait, by the desk's own count. ``again`` says in words when the desk repeats the request; empty
+    if it does not."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -916,9 +917,9 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the waterfall, which shows step by step why a route pays what it pays: in four
-    columns from :data:`COLUMNS_FROM` cells on, otherwise in two rows for each step. ``sold`` and
-    ``bought`` are the symbols of the two tokens."""
+    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays. If
+    ``width`` is at least :data:`COLUMNS_FROM`, it has four columns; otherwise each step takes two
+    rows. ``sold`` and ``bought`` are the symbols of the two tokens."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))
@@ -962,8 +963,8 @@ def _columns(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[L
 def _lay(
     waterfall: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """Calls ``put`` for each step of the waterfall, in the order in which they are drawn, and adds
-    rules and empty rows between its parts to ``rows``."""
+    """Calls ``put``, which draws a step, for each step of the waterfall from top to bottom. Between
+    the parts of the waterfall, adds rules and empty rows to ``rows``."""
     for step in waterfall.of("send"):
         put(step)
     rows.append([])

@@ -124,8 +124,8 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """Yields each row that matches the filter, with its time in seconds, by which rows of calls
-        and notices can be sorted together. A row is made once and reused."""
+        """Yields each row that matches the filter, with its time in seconds. Rows of calls and rows
+        of notices can be sorted together by this time. A row is made once and reused."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):
@@ -159,7 +159,7 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """True while one call, in full, takes the whole screen."""
+        """True while the whole screen shows a single call in full."""
         return self.has_class("-whole")
 
     # keys

@@ -139,8 +139,8 @@ class SignView(FittedLines):
     the signing session."""
 
     class LaidOut(Message):
-        """The message that the widget was laid out in a new size. Only after it is known which rows
-        of the review are visible."""
+        """The message that the widget was laid out in a new size. Which rows of the review are
+        visible is known only afterwards."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
@@ -249,8 +249,8 @@ class SignScreen(Page):
 
     def _fitting(self) -> SignState:
         """Returns how to draw the signing session at the present size. Empty rows are drawn only if
-        everything fits with them. The heading is left out only if the review fits without it and
-        not with it."""
+        everything still fits with them. The heading is left out if this makes the whole review
+        fit."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:

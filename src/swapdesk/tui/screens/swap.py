@@ -156,9 +156,9 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``text`` says how it was understood; ``right`` is its
-    value in USD, at the right end. ``below`` is a second, muted row. ``marked`` are the positions
-    of wrong characters in the line."""
+    """What is shown about the typed line. ``text`` says how the line was understood. ``right`` is
+    the amount's value in USD, drawn at the right end. ``below`` is a second, muted row. ``marked``
+    are the positions of wrong characters in the line."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -276,8 +276,8 @@ class SwapScreen(Page):
         self._understand()
 
     def begin_with(self, line: str) -> None:
-        """Begins a swap with ``line``, such as ``0.5 btc eth``, in the field. The user can change
-        it."""
+        """Begins a swap: writes ``line``, such as ``0.5 btc eth``, into the field, where the user
+        can change it."""
         self.begin(private=False)
         self.line.set_value(line)
 
@@ -338,10 +338,10 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins the symbol of a token although
-        its first letter is also a key; False if that letter is meant as the key; None if only the
-        next letter can decide. If the first letter opens the token search, only a complete symbol
-        gives True, because letters to search for may follow that key."""
+        """Decides what letters typed on the empty line mean if the first one is also a key. Returns
+        True if ``text`` begins the symbol of a token, False if the first letter is meant as the
+        key, and None if only the next letter can decide. After the key of the token search, which
+        may be followed by letters to search for, only a complete symbol gives True."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -446,7 +446,7 @@ class SwapScreen(Page):
             self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
     def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
-        """Stores the balance of the token ``token_id``, or the text why it is unknown, and reads
+        """Stores the balance of the token ``token_id``, or the reason why it is unknown, and reads
         the line again."""
         self.held[token_id] = balance
         self._understand()
@@ -685,7 +685,7 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Returns the rows under the typed line: how the line was understood with its value in USD at
+    """Returns the rows under the typed line: how the line was understood, with the value in USD at
     the right end, then further notes. All are wrapped to ``width`` cells."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
@@ -763,8 +763,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` are keys with the words for the pages
-    that they open. ``whose`` is the name of this desk's account at the service of the sandbox;
+    """Returns what is shown under an empty line. ``keys`` has pairs of a key and the page that it
+    opens, in words. ``whose`` is the name of this desk's account at the service of the sandbox;
     empty if it has none."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):

@@ -170,8 +170,8 @@ class TokenTable(LineTable):
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` is called
     with the text of the chosen token, such as ``usdc.base``; if it is None, that text is written
-    into the line of the first page. ``beside`` is the token to sell if it was chosen before,
-    otherwise None."""
+    into the line of the first page. If the page chooses the token to buy, ``beside`` is the token
+    to sell; otherwise None."""
 
     NAME = "Tokens"
     SPENDS = "quote"

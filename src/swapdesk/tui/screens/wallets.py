@@ -70,10 +70,10 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about: an account on a chain, its smart account there, or an allowance. For a
-    row about a smart account, ``smart`` is the address of that account, or empty while the address
-    is unknown; for other rows it is None. For a row that could not be read, ``unread`` says who
-    acts next, or is empty if the user only has to read again; for other rows it is None."""
+    """What a row is about: an account on a chain, its smart account there, or an allowance.
+    ``smart`` is the address of the smart account, empty while unknown; None if the row is not about
+    one. ``unread`` is None if the row could be read. Otherwise it says who acts next, or is empty
+    if reading again is enough."""
 
     account: Account
     chain: str
@@ -96,8 +96,8 @@ code."""
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows of the table, and for the key of each selectable row what the row is about.
-    ``named`` returns the name of a venue for its code."""
+    """Returns the rows of the table, and a mapping from the key of each selectable row to what the
+    row is about. ``named`` returns the name of a venue for its code."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -249,8 +249,8 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields sentences about what is unknown of the allowances on a chain: that they could not be
-    read, or that there may be more than the table lists."""
+    """Yields sentences about gaps in what is known of the allowances on a chain: the allowances
+    could not be read, or there may be more than the table lists."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -314,11 +314,11 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """The page with the accounts of this profile: what each has on each chain, who may take how
-    much of it, and how much the wallet may sign.
+    """The page with the accounts of this profile: what each account has on each chain, which
+    contracts may take how much of that, and how much the wallet may sign. Its keys lock the wallet
+    and change the limits.
 
-    Its keys lock the wallet and change the limits. Below the table is the whole address of the row
-    under the cursor.
+    Below the table is the whole address of the row under the cursor.
     """
 
     NAME = "Wallets"
@@ -521,8 +521,8 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """Asks the user for the pass phrase of the wallet, without which the wallet refused
-        ``change`` of its limits. ``why`` is shown above the field."""
+        """Asks the user for the wallet's pass phrase, because the wallet refused to make ``change``
+        without it. ``why`` is shown above the field."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:

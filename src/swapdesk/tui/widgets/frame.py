@@ -80,7 +80,7 @@ class FrameState(Struct, frozen=True):
 class Caption(Struct, frozen=True):
     """A sentence for the viewer of a tape (a demonstration played by a file). It is drawn inside
     the frame rule, so that nothing on the page moves. ``key`` is the key that the viewer has to
-    press, ``ends`` how to end the tape, which is shown if there is room."""
+    press. ``ends`` says how to end the tape; it is shown if there is room."""
 
     text: str
     key: str = ""
@@ -143,8 +143,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """Returns the frame rule as ``width`` cells, with ``caption`` written into it; with None it has
-    no text."""
+    """Returns the frame rule, ``width`` cells wide, with ``caption`` written into it. If
+    ``caption`` is None, it has no text."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -194,8 +194,8 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule of ``world`` is drawn
-    instead."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
+    that belongs to ``world`` (sandbox, live or file)."""
 
     text: str = ""
     severity: str = "information"
@@ -287,9 +287,9 @@ class MoneyLine(StateView[MoneyState]):
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
     """Returns the money line, ``width`` cells wide. If both halves do not fit, the left half takes
-    its short form and, if that is not enough, the right half too; then the right half is cut.
-    ``notice`` replaces the left half. If ``notice`` does not fit, ``brief`` is shown instead. It is
-    never cut; the right half is cut to make room for it."""
+    its short form, then the right half its own; after that the right half is cut. ``notice``
+    replaces the left half. If ``notice`` does not fit, the whole of ``brief`` is shown instead, and
+    the right half is cut to make room."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

@@ -94,15 +94,15 @@ class KeyedRows:
 
     def away(self, steps: int) -> int:
         """Returns the position of the row that the cursor reaches when it moves by ``steps`` rows
-        (negative: up). A row that cannot have the cursor is skipped: the next one in the same
-        direction that can is taken, otherwise the next one in the opposite direction. The result is
-        -1 if no row can have the cursor."""
+        (negative: up). If that row cannot have the cursor, the next possible row in the same
+        direction is taken or, if there is none, the next one in the opposite direction. The result
+        is -1 if no row can have the cursor."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
         """Returns the position of the row to scroll to if the view must move up to the cursor. It
-        is the cursor's row or, if labels are right above that row, the first of those labels that
-        fits into ``room`` rows together with it."""
+        is the cursor's row or, if labels are right above it, the topmost label that still fits into
+        ``room`` rows together with the cursor's row."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1

@@ -211,8 +211,8 @@ class TypedConfirm(Overlay[bool]):
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
     """Returns the rows above the field of a question: its title, its sentences, what to type, and
-    ``said``, the result of checking the text typed so far. With None as ``said`` its row stays
-    empty, so that the field does not move when a result is shown."""
+    ``said``, the result of checking the text typed so far. If ``said`` is None, its row is empty,
+    so that the field does not move later."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -208,8 +208,9 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Returns everything on which the position of a cell depends, to be compared: the shown
-        columns with their widths, and the numbers of :attr:`_placed_for`."""
+        """Returns everything on which the position of a cell depends, so that two layouts can be
+        compared: the shown columns, their widths, and the room right of the decimal point in
+        columns of numbers."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:

@@ -52,9 +52,9 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """Yields an objection if the confirmed amounts count a token by other decimals than its
-    contract. Wrong decimals multiply what leaves by a power of ten while the amount on the screen
-    stays the same."""
+    """Yields an objection if the confirmed amounts assume other decimals for a token than its
+    contract states. Wrong decimals multiply what leaves by a power of ten while the amount on the
+    screen stays the same."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -69,9 +69,9 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """Returns the decimals that the token's contract states now; None if they could not be read.
-    The decimals of tokens that pay API calls are fixed in the program; if ``asset`` has others, the
-    fixed ones are returned instead."""
+    """Returns the decimals that ``asset`` should have: those that the token's contract states, None
+    if they could not be read. A token that pays API calls has decimals fixed in the program; these
+    are returned instead if ``asset`` differs from them."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the
@@ -263,8 +263,8 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """Yields an objection if the account has less of a token than the payload takes. Only EVM
-    chains are checked here, because on Solana the simulation shows it."""
+    """Yields an objection if the account has less of a token than the payload takes. Solana is not
+    checked, because a simulation there fails if funds are missing."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -401,9 +401,9 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Returns what ``holder`` gains (positive) or loses (negative) in a simulation by token
-    contract, in base units; the key None is the native coin. Tokens without a change are left
-    out."""
+    """Returns the change of the balances of ``holder`` in a simulation, in base units: positive for
+    a gain, negative for a loss. Keys are token contracts, None for the native coin. Tokens without
+    a change are left out."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:

@@ -198,8 +198,7 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 def group_is_paid_once(case: Case) -> Objections:
     """Yields an objection if an earlier signature that pays these orders may still be executed. On
     an EVM chain an earlier bundle with the same nonce is accepted, because this one replaces it.
-    Solana has no such nonce, so there each earlier transaction must be one that can never be
-    executed."""
+    Solana transactions have no such nonce, so there no exception is made."""
     own = None if case.claim.solana else nonce_of(case.claim)
     for past in case.memory:
         if past.act in _PAYING and not past.spent and past.content != case.claim.content:
@@ -248,9 +247,9 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """Yields an objection if the transaction's blockhash is valid for too few more blocks. An
-    unknown number is accepted: either the node has confirmed that the blockhash is valid, or the
-    facts are missing and other rules refuse."""
+    """Yields an objection if the transaction's blockhash will expire within too few blocks. It
+    yields none if the number of blocks is unknown: then the node has called the blockhash valid, or
+    the chain could not be read and other rules refuse."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")
@@ -274,8 +273,8 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
     """Yields an objection if, in the simulation, a deposit address gets another amount than its
-    order asks for, or the account loses more than the deposits and the confirmed network fee. Also
-    if there was no simulation, or it failed."""
+    order asks for, or the account loses more than the deposits and the confirmed network fee. A
+    simulation that failed or is missing is an objection too."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

@@ -65,7 +65,7 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
     """Yields an objection if the swap opens a token account for a stranger, or for a token that is
     neither sold nor bought. Whoever opens an account pays a rent that the account's owner can
-    withdraw. A maker has an account already, or pays for it."""
+    withdraw."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -108,8 +108,8 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """True if the address has code and nobody has a key for it. The code of an account that only
-    delegates (EIP-7702) does not count."""
+    """True if the address has code that is a contract's own. The code of an EIP-7702 account does
+    not count: it only delegates, and somebody has that account's key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 

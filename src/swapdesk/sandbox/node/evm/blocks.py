@@ -63,8 +63,8 @@ def price_at(transaction: Any, base_fee: int) -> int:
 
 class Block(Struct, frozen=True, array_like=True):
     """A block: its header and its content. ``slot`` is the number of the interval of world time in
-    which the block was made. ``awaited`` is how many more blocks must follow to confirm its
-    transactions, even if nobody sends further ones."""
+    which the block was made. ``awaited`` is how many more blocks have to follow, even if they are
+    empty, so that the transactions in this block are confirmed."""
 
     number: int
     timestamp: int
@@ -85,8 +85,8 @@ class Block(Struct, frozen=True, array_like=True):
     transactions: tuple[MinedTransaction, ...] = ()
 
     def sealed(self) -> Block:
-        """Returns the block with its hash, which is the hash of its header, encoded in RLP as in
-        Prague."""
+        """Returns the block with its hash: the hash of the RLP-encoded header, which has the fields
+        of the Prague fork."""
         return replace(self, hash=keccak(rlp.encode(self._header)))
 
     @property

@@ -146,10 +146,10 @@ async def tried(
 ) -> dict[int, Problem]:
     """Simulates a bundle on the newest block.
 
-    Returns an error for each operation that would fail, by its position in the bundle; an operation
-    whose calls alone would fail is included. If the EntryPoint refuses an operation, that operation
-    and all later ones are returned. Raises Problem if the bundle fails and the EntryPoint does not
-    name an operation.
+    Returns the errors of the operations that would fail, by their position in the bundle. An
+    operation that the EntryPoint accepts fails if its calls do. If the EntryPoint refuses an
+    operation, that operation and all later ones are returned. Raises Problem if the bundle fails
+    and the EntryPoint does not name an operation.
     """
     beneficiary = "0x" + bundler.hex()
     call = {
@@ -211,9 +211,9 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Returns the receipt of one operation, made from the receipt of the transaction that carried
-    its bundle, with the operation's own logs and the error of its calls. Returns None if the bundle
-    did not contain the operation."""
+    """Returns the receipt of one operation, with the operation's own logs and the error of its
+    calls. ``receipt`` is that of the transaction that carried the bundle. Returns None if the
+    bundle did not contain the operation."""
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -307,9 +307,9 @@ class TakenOperations:
 class ChainBundler:
     """The bundler of one chain; ``account`` pays for its transactions.
 
-    ``included`` is called with the hash of each operation that came into a block, once for each,
-    but possibly again after a restart. The current bundle is only in memory; if a crash loses it,
-    its operations are bundled again, and the EntryPoint executes none of them twice.
+    Each time an operation gets into a block, ``included`` is called with its hash; after a restart
+    the call may be repeated. The current bundle is only in memory; if a crash loses it, its
+    operations are bundled again, and the EntryPoint executes none of them twice.
     """
 
     def __init__(

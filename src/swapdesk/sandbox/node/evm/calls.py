@@ -177,8 +177,8 @@ class CallExecutor:
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Executes a call in ``state``, in which its changes remain. ``gas`` is the gas limit.
-        Raises Problem if the call cannot be executed."""
+        """Executes a call in ``state``, which keeps the changes that the call makes. ``gas`` is the
+        gas limit. Raises Problem if the call cannot be executed."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(

@@ -129,9 +129,9 @@ class Embedding:
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
-        """Sends ``units`` of the chain's coin from the faucet, or of the token with the contract
-        ``token`` from the treasury. Returns ``{"hash"}`` of the transaction at once. Raises
-        Problem."""
+        """Sends ``units`` of the token with the contract ``token`` from the treasury; if ``token``
+        is None, of the chain's coin from the faucet. Returns ``{"hash"}`` of the transaction at
+        once. Raises Problem."""
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 

@@ -134,10 +134,10 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses a JSON document, keeping ids as they were sent. Raises ValueError. py-evm raises
-    Python's recursion limit so far that a deeply nested document would crash the process.
+    """Parses a JSON document, keeping ids as they were sent. Raises ValueError. py-evm sets
+    Python's recursion limit so high that a deeply nested document would crash the process.
 
-    The depth is therefore checked before parsing if the document has more than SHALLOW brackets.
+    Before parsing, the depth is therefore checked if the document has more than SHALLOW brackets.
     """
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)

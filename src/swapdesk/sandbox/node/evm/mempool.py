@@ -63,9 +63,10 @@ class Candidate(Struct, frozen=True):
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that does not depend on the chain's state. Raises
-    Problem with the message that geth would give. The chain id is checked here, because py-evm
-    accepts transactions of every chain."""
+    """Decodes a transaction and checks everything that does not depend on the chain's state.
+    ``awaited`` says whether somebody waits for its confirmations. Raises Problem with the message
+    that geth would give. The chain id is checked here, because py-evm accepts transactions of every
+    chain."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
@@ -194,7 +195,7 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes those transactions of these senders whose nonce a block has already used.
+        """Removes those waiting transactions of ``senders`` whose nonce was used in a block.
         ``nonce_of`` returns an account's next nonce after the newest block."""
         for sender in senders:
             nonce = nonce_of(sender)

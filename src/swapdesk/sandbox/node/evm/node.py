@@ -248,8 +248,8 @@ def signed_transaction(
 
 
 class ChainAccount:
-    """Signs and sends for one key on one chain, one transaction at a time, so that nonces follow
-    one another."""
+    """Signs and sends the transactions of one key on one chain, one at a time, so that nonces
+    follow one another."""
 
     def __init__(self, chain: LiveChain, key: SandboxKey) -> None:
         self._chain = chain

@@ -98,7 +98,7 @@ class StateHistory:
         return values[place - 1][1] if place else b""
 
     def slots_of(self, address: bytes) -> list[bytes]:
-        """Returns the keys of all storage slots of an account that ever held a value."""
+        """Returns the keys of those storage slots of an account that have ever held a value."""
         keys = list(self._values)  # at once: another thread may add to it
         return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
@@ -237,8 +237,8 @@ class ChangingAccounts(AccountsAt):
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the values that the block changed. A key that has the same value again as before
-        the block is left out."""
+        """Returns the values that the block changed. A key that was changed back to its value
+        before the block is left out."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 

@@ -64,11 +64,11 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """An executed transaction, with the accounts that it changed by address: serialized, None for a
-    deleted account.
+    """An executed transaction and its effect.
 
     ``raw`` is the transaction, ``error`` the error in Solana's JSON (None for success), and
-    ``meta`` the ``meta`` of ``getTransaction`` as JSON.
+    ``meta`` the ``meta`` of ``getTransaction`` as JSON. The accounts that the transaction changed
+    are stored by address, in serialized form; a deleted account is None.
     """
 
     height: int
@@ -142,8 +142,8 @@ class SolanaChain:
     def signed(
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
-        """Builds a transaction with the newest blockhash and signs it; returns it with the last
-        height at which it is valid.
+        """Builds and signs a transaction with the newest blockhash; returns it with the last height
+        at which it is valid.
 
         The first signer pays the fee. ``memo`` makes the transaction unique, because two equal
         transactions would count as one.
@@ -281,9 +281,9 @@ class SolanaChain:
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
-    """Returns the accounts with which the chain begins, by address, serialized: coins of the
-    faucet, the maker and the exchanges, and the catalogue's mints with the token accounts of their
-    holders."""
+    """Returns the accounts with which the chain begins, in serialized form, by address: those that
+    hold the coins of the faucet, the maker and the exchanges, and the catalogue's mints with the
+    token accounts of their holders."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
     lamports = wallet_lamports()
     wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}

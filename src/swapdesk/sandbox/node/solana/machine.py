@@ -238,8 +238,8 @@ def token_amount(units: int, decimals: int) -> dict[str, Any]:
 
 
 def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
-    """Returns an account in the form of Solana's JSON-RPC. ``decimals`` are those of the mint of a
-    token account, which ``jsonParsed`` shows; None for other accounts."""
+    """Returns an account in the form of Solana's JSON-RPC. For a token account, ``decimals`` are
+    the decimals of its mint, which the encoding ``jsonParsed`` shows; None for other accounts."""
     data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
     if encoding == "base58":
         data = [base58.encode(bytes(account.data)), "base58"]
@@ -304,8 +304,8 @@ Decimals = Callable[[Pubkey], int | None]
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
-    """Returns the balances before and after a transaction, of coins and of tokens, as members of
-    Solana's JSON."""
+    """Returns the four members of ``meta`` that hold the balances, of coins and of tokens, before
+    and after a transaction."""
     return {
         "preBalances": lamports_of(outcome.before),
         "postBalances": lamports_of(outcome.after),

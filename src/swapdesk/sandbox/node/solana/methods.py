@@ -251,9 +251,9 @@ def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[
     """Returns the answer of ``getRecentPrioritizationFees``: a fee for each of the last WINDOW
     blocks.
 
-    The fee of a block is the highest of several prices: the lowest price that any transaction in
-    the block paid, and, for each account that ``asked`` names, the lowest price that a transaction
-    writing to this account paid.
+    The fee of a block is the highest of several prices. The first is the lowest price that any
+    transaction in the block paid. For each account that ``asked`` names, there is also the lowest
+    price paid by a transaction that writes to the account.
     """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
@@ -390,8 +390,8 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
     """Returns the transaction of a ``sendTransaction`` request. Unless the request skips the
-    preflight, its signatures are checked and it is simulated first. Raises Problem if that
-    fails."""
+    preflight, the transaction's signatures are checked and it is simulated first. Raises Problem if
+    a check or the simulation fails."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)

@@ -210,8 +210,8 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields a payment for every account whose balance of coins or of a token a transaction
-        increased. Failed transactions are left out."""
+        """Yields a payment for each account that received coins or tokens in a transaction. Failed
+        transactions are left out."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)

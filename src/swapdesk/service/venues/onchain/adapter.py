@@ -61,10 +61,10 @@ class Plan(Struct, frozen=True):
     """What a venue promised with a quote; the plan is stored with the quote.
 
     ``least`` is the smallest amount that may be paid: ``out`` minus the slippage. ``path`` lists
-    the contracts of the tokens on the way, in which the wrapped coin stands for a native coin; it
-    is empty for a market maker on Solana. ``fee`` is the part of the sold token that the venue
-    keeps. ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of
-    their token.
+    the contracts of the tokens on the way; the wrapped coin stands for a native coin. ``path`` is
+    empty for a market maker on Solana. ``fee`` is the part of the sold token that the venue keeps.
+    ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of their
+    token.
     """
 
     amount: int
@@ -104,14 +104,12 @@ class Plan(Struct, frozen=True):
 class DexPrice(Struct, frozen=True):
     """What a venue would pay now, and what the swap costs.
 
-    ``gas`` is in gas units of the paying chain, 0 if the wallet sends no transaction. ``gas_wei``
-    (the network's costs) and the two fees are in the smallest unit of the chain's native coin,
-    which is the lamport on Solana. ``impact`` is the share of the price that is lost because of the
-    swap's size.
-
-    ``needs_permission`` is True if the wallet has to approve or sign before the venue may take its
-    tokens, and ``by_signature`` if a signature is enough for that. ``pays_sender_only`` is True if
-    the venue can pay nobody but the signer.
+    ``gas`` is in gas units of the chain on which the wallet pays, 0 if the wallet sends no
+    transaction. ``gas_wei``, the network's costs, and the two fees are in the smallest unit of that
+    chain's native coin, which on Solana is the lamport. ``impact`` is the share of the price that
+    is lost because of the swap's size. ``needs_permission`` is True if the wallet has to approve or
+    sign before the venue may take its tokens; ``by_signature`` is True if a signature is enough.
+    ``pays_sender_only`` is True if the venue can pay nobody but the signer.
     """
 
     plan: Plan

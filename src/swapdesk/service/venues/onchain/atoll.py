@@ -113,7 +113,8 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 class Atoll(Unsigned):
     """The market maker as an on-chain venue.
 
-    ``seed`` is the seed of its key, whose account holds the tokens that it pays with.
+    ``seed`` is the seed of the maker's key; the account of that key holds the tokens that the maker
+    pays with.
     """
 
     def __init__(
@@ -293,11 +294,10 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """Returns the swap's transaction with the signature of ``seed``'s key (the maker) and without
-    the user's signature.
+    """Returns the swap's transaction, signed by the maker but not by the user.
 
-    Raises ValueError if the transaction is larger than a packet, or if the maker would swap with
-    itself.
+    The maker's key is made from ``seed``. Raises ValueError if the transaction is larger than a
+    packet, or if the maker would swap with itself.
     """
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)

@@ -186,12 +186,12 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain for the signatures that a token accepts; None if the token accepts
+    """Returns the EIP-712 domain for signed permissions that the token accepts; None if it accepts
     none.
 
-    A token is taken to accept them if it answers the call ``needed`` with one word (32 bytes). The
-    result is also None if the domain hash that the token states cannot be computed from its name
-    and version. Raises NodeError.
+    The token is taken to accept them if a call of the method ``needed`` with ``arguments`` returns
+    one word (32 bytes). The result is also None if the domain hash that the token states does not
+    follow from its name and version. Raises NodeError.
     """
     separator, word, name, version = await reader.aggregate(
         [
@@ -221,8 +221,8 @@ class Permits:
     async def domain(self, token: str) -> Domain | None:
         """Returns the EIP-712 domain of the token's permits; None if the token takes no permits.
 
-        The result is also None if the domain hash that the token states is not the hash of its
-        domain, because the token would then reject every signature made here.
+        The result is also None if the domain found here does not have the hash that the token
+        states, because the token would then reject every signature.
         """
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))

@@ -30,8 +30,8 @@ _DECIMALS = 6
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
-    """Returns the payment terms for calls that are paid in ``token`` to ``pay_to``; the token's
-    contract is read for them.
+    """Reads from the token's contract what is needed to pay for calls in ``token``, and returns the
+    terms; ``pay_to`` receives the payments.
 
     Raises NodeError, and ValueError if calls cannot be paid in this token.
     """

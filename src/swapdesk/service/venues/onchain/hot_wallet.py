@@ -29,8 +29,8 @@ class HotWallet:
     """A wallet with one secret key of 32 bytes, the same on every chain.
 
     Its transactions are sent one at a time, because two with the same nonce would replace each
-    other at the node. With a ``store`` this holds across all processes that use the store,
-    otherwise within this process only.
+    other at the node. With a ``store``, all processes that use the store take turns; without one,
+    only the callers in this process do.
     """
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
@@ -91,10 +91,9 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The contract of a venue that takes the sold token of a deal, which is the first token of the
-    deal's path.
+    """The contract of a venue that takes the sold token of a deal.
 
-    Methods raise NodeError.
+    The sold token is the first of the deal's path. Methods raise NodeError.
     """
 
     address: str
@@ -146,8 +145,9 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns the state of a transaction that the service sent earlier. Returns None if the chain
-    does not know it or it failed, so that the caller has to send another one. Raises NodeError."""
+    """Returns the state of a transaction that the service sent earlier. Returns None if the
+    transaction failed or the chain does not know it; the caller then has to send another one.
+    Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:

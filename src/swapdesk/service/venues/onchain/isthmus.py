@@ -69,8 +69,8 @@ class SignedOrder(Struct, frozen=True):
 
 
 def order_of(deal: Deal, owner: str) -> IntentOrder:
-    """Returns the order for the owner to sign. The result is always the same for a quote and an
-    owner."""
+    """Returns the order for the owner to sign. The same quote and owner always give the same
+    order."""
     owner = checksummed(owner)
     nonce = hashlib.sha256(f"{deal.quote_id} {owner}".encode()).digest()[:16]
     plan = deal.plan

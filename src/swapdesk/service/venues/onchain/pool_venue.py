@@ -196,8 +196,8 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """Returns what a quote promises. ``out`` is the amount that the venue pays, if that is not what
-    the pools of ``path`` pay (None)."""
+    """Returns what a quote promises. ``out`` is the amount that the venue pays; None means what the
+    pools of ``path`` pay."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(

@@ -36,7 +36,7 @@ class Hop(Struct, frozen=True):
     fee: int
 
     def pays(self, amount: int) -> int:
-        """Returns the amount that the pool's contract pays for ``amount``, exactly, because this
+        """Returns exactly the amount that the pool's contract pays for ``amount``. The calculation
         uses the contract's integer arithmetic."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
@@ -51,9 +51,9 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns by how much the price of this swap is worse than that of a very small swap through
-    the same pools, as a share of the latter (0 to 1). The pools' fees are in both prices, so they
-    do not count."""
+    """Returns the share (0 to 1) by which the price of this swap is worse than that of a very small
+    swap through the same pools. The pools' fees worsen both prices alike, so they do not affect the
+    result."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
