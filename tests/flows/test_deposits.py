@@ -21,9 +21,18 @@ import pytest
 from msgspec.structs import replace
 
 from client.rude_server import Behaviour, RudeServer, answer, raw, reset
-from flows.deposits import HASH, PAYLOAD, PLACE, deposit_review, refused_deposit, signed, waiting
+from flows.deposits import (
+    HASH,
+    PAYLOAD,
+    PLACE,
+    deposit_intent,
+    deposit_review,
+    refused_deposit,
+    signed,
+    waiting,
+)
 from flows.orders import NOW, intent, order, tracked
-from flows.signing import TRADING, steps_of
+from flows.signing import TRADING, USDC, steps_of
 from rows import each_row
 from swapdesk.acts import State
 from swapdesk.chain.addresses.kinds import derive_address
@@ -448,35 +457,50 @@ HELD = SwapAccount(
 )
 
 
-def test_what_is_missing_is_said_exactly() -> None:
-    usdc = waiting()
-    coins = in_coins()
-
-    def said(tracked: TrackedOrder = usdc, **changes: object) -> str | None:
-        return lack_of(replace(HELD, **changes), tracked, "ETH")  # type: ignore[arg-type]
-
-    assert said() is None
-    assert said(balance=Decimal(1000)) is None
-    assert said(balance=Decimal("999.5")) == (
-        "Wallet trading has 999.5 USDC on Ethereum and is short of 0.5 USDC:"
-        " the order asks for 1,000 USDC."
-    )
-    assert said(coin=Decimal(0)) == "Wallet trading has no ETH on Ethereum to pay the gas with."
-    unread = said(unread="it does not answer", balance=None)
-    assert unread == "Ethereum could not be read: it does not answer."
-    assert said(balance=None) == "How much USDC wallet trading has on Ethereum could not be read."
-    assert said(coins) is None
-    assert said(coins, balance=Decimal(1000)) == (
-        "Wallet trading has exactly 1,000 ETH on Ethereum and nothing more for gas."
-    )
+IN_COINS = deposit_intent(token_in=replace(USDC, symbol="ETH", contract=None, decimals=18))
 
 
-def in_coins() -> TrackedOrder:
-    """The same order in the chain's coin."""
+@each_row(
+    ("facts", "coins", "said"),
+    [
+        ({}, False, None),
+        ({"balance": Decimal(1000)}, False, None),
+        (
+            {"balance": Decimal("999.5")},
+            False,
+            "Wallet trading has 999.5 USDC on Ethereum and is short of 0.5 USDC:"
+            " the order asks for 1,000 USDC.",
+        ),
+        (
+            {"coin": Decimal(0)},
+            False,
+            "Wallet trading has no ETH on Ethereum to pay the gas with.",
+        ),
+        (
+            {"unread": "it does not answer", "balance": None},
+            False,
+            "Ethereum could not be read: it does not answer.",
+        ),
+        (
+            {"balance": None},
+            False,
+            "How much USDC wallet trading has on Ethereum could not be read.",
+        ),
+        ({}, True, None),
+        (
+            {"balance": Decimal(1000)},
+            True,
+            "Wallet trading has exactly 1,000 ETH on Ethereum and nothing more for gas.",
+        ),
+    ],
+)
+def test_what_is_missing_is_said_exactly(
+    facts: dict[str, Any], coins: bool, said: str | None
+) -> None:
     one = waiting()
-    token = replace(one.intent.token_in, symbol="ETH", contract=None, decimals=18)
-    confirmed = replace(one.intent, token_in=token)
-    return replace(one, intent=confirmed, order=order(confirmed))
+    if coins:
+        one = replace(one, intent=IN_COINS, order=order(IN_COINS))
+    assert lack_of(replace(HELD, **facts), one, "ETH") == said
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]

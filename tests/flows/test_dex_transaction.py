@@ -56,23 +56,37 @@ def quote(**facts: Decimal) -> Quote:
     return Quote(type="dex", quote_id="a" * 24, **facts)  # type: ignore[arg-type]
 
 
-def test_fees_of_bridge_and_venue_go_along_together() -> None:
-    told = terms_of(quote(fee_usd=Decimal(3), bridge_fee_usd=Decimal(6)), SENDER, Decimal(3000))
-    assert told.fee_units == 3_030_000_000_000_000
-    assert terms_of(quote(), SENDER, Decimal(3000)).fee_units == 0
+@each_row(
+    ("facts", "price", "bound", "units"),
+    [
+        # Fees of bridge and venue go along together.
+        (
+            {"fee_usd": Decimal(3), "bridge_fee_usd": Decimal(6)},
+            3000,
+            "fee_units",
+            3_030_000_000_000_000,
+        ),
+        ({}, 3000, "fee_units", 0),
+        # Gas has room above the quote, and a least bound.
+        ({"gas_usd": Decimal(30)}, 3000, "gas_units", 4 * 10**16),
+        ({"gas_usd": Decimal("0.01")}, 5, "gas_units", 10**18),
+    ],
+)
+def test_what_may_go_along(facts: dict[str, Decimal], price: int, bound: str, units: int) -> None:
+    assert getattr(terms_of(quote(**facts), SENDER, Decimal(price)), bound) == units
 
 
-def test_gas_has_room_above_the_quote_and_a_least_bound() -> None:
-    assert terms_of(quote(gas_usd=Decimal(30)), SENDER, Decimal(3000)).gas_units == 4 * 10**16
-    assert terms_of(quote(gas_usd=Decimal("0.01")), SENDER, Decimal(5)).gas_units == 10**18
-
-
-def test_the_least_is_rounded_down_and_exact() -> None:
-    assert least_units(1000, Decimal("0.5")) == 995
-    assert least_units(1001, Decimal("0.5")) == 995
-    whole = 10**27 + 7
-    assert least_units(whole, Decimal(0)) == whole
-    assert least_units(10**40 + 201, Decimal("0.5")) == (10**40 + 201) * 995 // 1000
+@each_row(
+    ("units", "slippage", "least"),
+    [
+        (1000, "0.5", 995),
+        (1001, "0.5", 995),
+        (10**27 + 7, "0", 10**27 + 7),
+        (10**40 + 201, "0.5", (10**40 + 201) * 995 // 1000),
+    ],
+)
+def test_the_least_is_rounded_down_and_exact(units: int, slippage: str, least: int) -> None:
+    assert least_units(units, Decimal(slippage)) == least
 
 
 ME, ROUTER = "0x" + "aB" * 20, "0x" + "12" * 20

@@ -127,7 +127,7 @@ def test_each_side_of_a_line_has_its_own_key_for_another_chain(
 EMPTY, INCOMPLETE, REFUSED = "empty", "incomplete", "refused"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "state", "says", "place"),
     [
         ("", EMPTY, "", None),
@@ -217,7 +217,7 @@ EMPTY, INCOMPLETE, REFUSED = "empty", "incomplete", "refused"
         (f"1 btc ethereum:{ME}@999999", REFUSED, "nothing on chain 999999", None),
     ],
 )
-async def test_a_line_that_is_not_ready_says_why(
+def test_a_line_that_is_not_ready_says_why(
     text: str, state: LineState, says: str, place: int | None, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(text, catalog, book, held=held(catalog))

@@ -577,11 +577,22 @@ def test_what_came_of_it(
     assert f"0.5 BTC{spoken}, standard" in order_sentence(one, NOW)
 
 
-def test_a_list_shows_nothing_where_nothing_came() -> None:
-    failed = proceeds(order(display_status="FAILED"))
-    silent = proceeds(order(display_status="REFUNDED"), intent())
-    back = proceeds(order(display_status="REFUNDED", refund_amount=Decimal("0.3")), intent())
-    assert (shown(failed), shown(silent), shown(back)) == (("—", ""), ("—", ""), ("0.3", "BTC"))
+@each_row(
+    ("facts", "of", "cells"),
+    [
+        ({"display_status": "FAILED"}, None, ("—", "")),
+        ({"display_status": "REFUNDED"}, intent(), ("—", "")),
+        (
+            {"display_status": "REFUNDED", "refund_amount": Decimal("0.3")},
+            intent(),
+            ("0.3", "BTC"),
+        ),
+    ],
+)
+def test_a_list_shows_nothing_where_nothing_came(
+    facts: dict[str, Any], of: Intent | None, cells: tuple[str, str]
+) -> None:
+    assert shown(proceeds(order(**facts), of)) == cells
 
 
 def test_a_refund_of_an_unknown_amount_is_said_without_one() -> None:

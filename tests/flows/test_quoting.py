@@ -172,7 +172,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
         assert end_of(silent, board.asked_at) == asked + VALIDITY
 
 
-@pytest.mark.parametrize("private_send", [True, False])
+@each_row("private_send", [True, False])
 async def test_the_same_token_goes_by_private_routes(
     desk: QuoteDesk, catalog: Catalog, private_send: bool
 ) -> None:
@@ -244,7 +244,7 @@ def test_the_widest_bounds_of_the_asked_routes(
     assert bounds_of(PairLimits(**kinds), types) == bounds
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem", "place"),
     [
         ("1,5", '"1,5": write 1.5.', 1),
@@ -257,7 +257,7 @@ def test_the_widest_bounds_of_the_asked_routes(
         ("-1", "An amount has no sign.", 0),
     ],
 )
-async def test_an_amount_that_is_none_names_the_place(
+def test_an_amount_that_is_none_names_the_place(
     text: str, problem: str, place: int, catalog: Catalog
 ) -> None:
     with pytest.raises(AmountError) as refused:
@@ -290,7 +290,7 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
     assert [row.quote for row in ranking.rows] == [kept]
 
 
-@pytest.mark.parametrize("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
+@each_row("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
 async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
     world: World, catalog: Catalog, wish: QuoteRequest, ahead: float
 ) -> None:
@@ -436,46 +436,6 @@ def test_the_last_values_inside_the_bounds_are_taken(
     assert (options.markup, options.rotation) == (Decimal(markup), read)
 
 
-def test_plain_options_send_nothing_but_the_question() -> None:
-    wish = QuoteRequest(BTC, ETH, Decimal("0.5"))
-    sent = dict(encode_query(wish.query(fixed=False)))
-    assert sent == {"amount": "0.5", "from": BTC.id, "to": ETH.id}
-    assert (wish.cost, cost_in_words(wish), options_in_words(wish)) == (1, "1 quote", "")
-
-
-def test_every_option_is_a_parameter_of_its_name() -> None:
-    options = QuoteOptions(
-        fixed=True,
-        types=(RouteType.STANDARD, RouteType.PRIVATE),
-        providers=("aa", "bb"),
-        markup=Decimal("0.5"),
-        use_xmr=True,
-        rotation=Rotation(Decimal(7), 3, fallback=True),
-        in_leg=LegFilter(("cc",), ("dd",)),
-        out_leg=LegFilter((), ("ee", "ff")),
-    )
-    wish = QuoteRequest.of(options, BTC, ETH, Decimal(1))
-    assert cost_in_words(wish) == "2 quotes"
-    sent = encode_query(wish.query(fixed=True))
-    assert sorted(sent) == sorted(
-        [
-            ("amount", "1"), ("from", BTC.id), ("to", ETH.id), ("types", "standard"),
-            ("types", "private"), ("fixed", "true"), ("markup", "0.5"), ("useXmr", "true"),
-            ("swaps", "aa"), ("swaps", "bb"), ("rotatePayoutWallets", "true"),
-            ("deviationThreshold", "7"), ("rotationLookback", "3"), ("rotateFallback", "true"),
-            ("inLegIncludedSwaps", "cc"), ("inLegExcludedSwaps", "dd"),
-            ("outLegExcludedSwaps", "ee"), ("outLegExcludedSwaps", "ff"),
-        ]
-    )  # fmt: skip
-    reverse = dict(encode_query(QuoteRequest(BTC, ETH, Decimal(2), receive=True).query(fixed=True)))
-    assert (reverse["amountType"], reverse["fixed"]) == ("receive", "true")
-    private = QuoteRequest.of(options, ETH, ETH, Decimal(1), private_send=True)
-    assert private.providers == ()
-    names = {name for name, _ in encode_query(private.private_send_query(fixed=True))}
-    assert "types" not in names
-    assert "swaps" not in names
-
-
 @each_row(
     ("options", "said"),
     [
@@ -506,6 +466,57 @@ def test_presets_are_kept_by_name_and_a_bad_file_is_as_good_as_none(tmp_path: Pa
     assert presets.find("mine") is None
     presets.path.write_text("[" * 100_000)
     assert presets.names() == []
+
+
+EVERY = QuoteOptions(
+    fixed=True,
+    types=(RouteType.STANDARD, RouteType.PRIVATE),
+    providers=("aa", "bb"),
+    markup=Decimal("0.5"),
+    use_xmr=True,
+    rotation=Rotation(Decimal(7), 3, fallback=True),
+    in_leg=LegFilter(("cc",), ("dd",)),
+    out_leg=LegFilter((), ("ee", "ff")),
+)
+PAIR = {("from", BTC.id), ("to", ETH.id)}
+
+
+@each_row(
+    ("wish", "fixed", "cost", "sent"),
+    [
+        # Plain options send nothing but the question.
+        (QuoteRequest(BTC, ETH, Decimal("0.5")), False, "1 quote", {("amount", "0.5")}),
+        # Every option is a parameter of its name.
+        (
+            QuoteRequest.of(EVERY, BTC, ETH, Decimal(1)), True, "2 quotes",
+            {
+                ("amount", "1"), ("types", "standard"), ("types", "private"), ("fixed", "true"),
+                ("markup", "0.5"), ("useXmr", "true"), ("swaps", "aa"), ("swaps", "bb"),
+                ("rotatePayoutWallets", "true"), ("deviationThreshold", "7"),
+                ("rotationLookback", "3"), ("rotateFallback", "true"),
+                ("inLegIncludedSwaps", "cc"), ("inLegExcludedSwaps", "dd"),
+                ("outLegExcludedSwaps", "ee"), ("outLegExcludedSwaps", "ff"),
+            },
+        ),
+        (
+            QuoteRequest(BTC, ETH, Decimal(2), receive=True), True, "1 quote",
+            {("amount", "2"), ("amountType", "receive"), ("fixed", "true")},
+        ),
+    ],
+)  # fmt: skip
+def test_every_option_is_a_parameter_of_its_name(
+    wish: QuoteRequest, fixed: bool, cost: str, sent: set[tuple[str, str]]
+) -> None:
+    assert sorted(encode_query(wish.query(fixed=fixed))) == sorted(sent | PAIR)
+    assert cost_in_words(wish) == cost
+
+
+def test_a_private_send_has_no_kind_of_route_and_no_providers() -> None:
+    private = QuoteRequest.of(EVERY, ETH, ETH, Decimal(1), private_send=True)
+    assert private.providers == ()
+    names = {name for name, _ in encode_query(private.private_send_query(fixed=True))}
+    assert names.isdisjoint({"types", "swaps"})
+    assert options_in_words(PLAIN) == ""
 
 
 def test_slippage_and_account_go_with_routes_on_chains_alone() -> None:

@@ -244,7 +244,6 @@ def test_on_solana_nothing_is_allowed_before() -> None:
         FlowStep("send", State.SENT),
         FlowStep("confirm"),
     )
-    assert AT_ONCE.words == ("send", "confirm")
 
 
 def test_what_is_reviewed_names_its_place(session: SwapSession) -> None:
@@ -286,11 +285,18 @@ def test_what_stopped_can_be_gone_on_with(session: SwapSession) -> None:
     assert session.stage is Stage.WORKING
 
 
-def test_the_plan_in_words() -> None:
-    assert PLAN.words == ("allowance ok", "sign 1/2 permit", "sign 2/2 order", "settle", "confirm")
-    assert SwapPlan(1).words == ("approve", "send", "confirm")
-    assert SwapPlan(2).words == ("1/2 reset", "2/2 approve", "send", "confirm")
-    assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
+@each_row(
+    ("plan", "words"),
+    [
+        (PLAN, ("allowance ok", "sign 1/2 permit", "sign 2/2 order", "settle", "confirm")),
+        (SwapPlan(1), ("approve", "send", "confirm")),
+        (SwapPlan(2), ("1/2 reset", "2/2 approve", "send", "confirm")),
+        (SwapPlan(0, ("permit",)), ("allowance ok", "sign 1/1 permit", "send", "confirm")),
+        (AT_ONCE, ("send", "confirm")),
+    ],
+)
+def test_the_plan_in_words(plan: SwapPlan, words: tuple[str, ...]) -> None:
+    assert plan.words == words
 
 
 def test_a_deadline_is_told_in_seconds(session: SwapSession, clock: ManualClock) -> None:
@@ -302,20 +308,18 @@ def test_a_deadline_is_told_in_seconds(session: SwapSession, clock: ManualClock)
 NAMES = Names("trading", "is", "Isthmus", "ETH", "Ethereum")
 
 
-def promised(field: str, **changes: object) -> str:
-    rows = match_rows(replace(review(), **changes), NAMES)  # type: ignore[arg-type]
-    return next(one.promised for one in rows if one.field == field)
-
-
 def test_a_promise_that_repeats_is_said_shorter() -> None:
-    assert promised("Paid to") == "wallet trading"
-    assert promised("You sell") == "the same"
-    assert promised("Chain") == "node and key agree"
-    (chain,) = [one for one in match_rows(review(), NAMES) if one.field == "Chain"]
-    assert chain.signed == "Ethereum, id 1337000001"
-    assert promised("Contract") == "a contract of Isthmus"
-    assert promised("You get") == "0.300331 WETH less 0.50%"
-    assert promised("Nonce") == "the next unused one"
+    rows = {one.field: one for one in match_rows(review(), NAMES)}
+    shorter = {
+        "Paid to": "wallet trading",
+        "You sell": "the same",
+        "Chain": "node and key agree",
+        "Contract": "a contract of Isthmus",
+        "You get": "0.300331 WETH less 0.50%",
+        "Nonce": "the next unused one",
+    }
+    assert {field: rows[field].promised for field in shorter} == shorter
+    assert rows["Chain"].signed == "Ethereum, id 1337000001"
 
 
 def test_a_version_stands_with_its_name() -> None:

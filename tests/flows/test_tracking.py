@@ -212,14 +212,6 @@ def test_the_age_is_said_only_without_a_stream(
     assert stale_words(state, seconds) == said
 
 
-async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed) -> None:
-    before = followed.order
-    followed.told("stream", deposit_address="0x" + "9" * 40)
-    assert "another deposit address" in (followed.order.withheld or "")
-    assert followed.order.order.deposit_address == before.order.deposit_address
-    assert followed.trade.known(followed.order_id).withheld is not None
-
-
 async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_have_made_it(
     followed: Followed,
 ) -> None:

@@ -92,9 +92,7 @@ OF_WHAT_IS_STORED = {
     "test_exchange_terms",
     "test_hostile_texts",
     "test_kill_loop",
-    "test_lifecycle",
     "test_multi",
-    "test_multi_bundles",
     "test_observation",
     "test_orders_api",
     "test_outgrown",
@@ -106,12 +104,12 @@ OF_WHAT_IS_STORED = {
     "test_roles",
     "test_scans",
     "test_store",
-    "test_stream",
     "test_timekeeping",
     "test_webhooks",
 }
 """Modules whose tests run over both databases. What the others ask of the service comes out the
-same over both: ``test_same_answers.py`` holds every operation's answers against each other."""
+same over both: ``test_same_answers.py`` holds every operation's answers against each other, and
+``test_order_machine.py`` lives through the same histories over each."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,5 +1,6 @@
 """A client from outside, and what it does: three partners, every operation, the streams.
 
+Each answer is held against the document that the service tells of itself.
 It knows the specification and what the service says of itself: operations, methods and paths are
 those of ``/openapi.json``, tokens those of ``/tokens``, answers are read as plain JSON. Whatever it
 is told is written down as it came. What happens elsewhere (deposits, transactions, time) is asked
@@ -31,6 +32,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from manual_time import rest
 from patience import PATIENCE
 from plain_http import PLAIN
+from service.valid import HeldAnswers
 
 Query = Mapping[str, str | Sequence[str]]
 
@@ -136,6 +138,7 @@ class Outsider:
         self._turns = count()
         self._http = httpx2.AsyncClient(verify=PLAIN, trust_env=False, timeout=PATIENCE)
         self._operations: dict[str, tuple[str, str]] = {}
+        self._held: HeldAnswers | None = None
         self._listeners: list[Listener] = []
         self.called: set[str] = set()
         self.record: list[str] = []
@@ -158,8 +161,9 @@ class Outsider:
 
     async def introduce(self, who: Mapping[str, str]) -> None:
         """Read what the service says of itself."""
-        answer = await self._asked("GET", "/openapi.json", who, expects=200)
-        for path, methods in answer["paths"].items():
+        document = (await self._asked("GET", "/openapi.json", who, expects=200)).json()
+        self._held = HeldAnswers(document)
+        for path, methods in document["paths"].items():
             for method, described in methods.items():
                 self._operations[described["operationId"]] = (method.upper(), path)
         self.called.add("openapi")
@@ -182,7 +186,7 @@ class Outsider:
         names = [each for each in template.split("/") if each.startswith("{")]
         for name, value in zip(names, path, strict=True):
             template = template.replace(name, quote(value, safe=""))
-        return await self._asked(
+        answer = await self._asked(
             method,
             template,
             {**who, **(headers or {})},
@@ -191,6 +195,9 @@ class Outsider:
             body=body,
             pinned=pinned,
         )
+        assert self._held is not None
+        self._held.hold(answer)
+        return json.loads(answer.text, parse_float=str, parse_int=str)
 
     async def _asked(
         self,
@@ -202,7 +209,7 @@ class Outsider:
         query: Query | None = None,
         body: object = None,
         pinned: int | None = None,
-    ) -> Any:
+    ) -> httpx2.Response:
         await self._hear()
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         if sent is not None:
@@ -218,7 +225,7 @@ class Outsider:
         asked = f"{method} {path} {query or ''} {sent or ''!r} as {headers.get('Authorization')}"
         self.record.append("\n".join([asked, str(answer.status_code), *said, answer.text]))
         assert answer.status_code == expects, self.record[-1]
-        return json.loads(answer.text, parse_float=str, parse_int=str)
+        return answer
 
     # Streams
 

@@ -489,6 +489,7 @@ signature is wrong: test_webhooks."""
 
 @pytest.mark.proves("code RATE_LIMIT_EXCEEDED")
 @pytest.mark.parametrize("operation", COUNTED_AT_THE_DOOR, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_each_call_counts_in_its_class(
     limited: httpx2.AsyncClient, clock: ManualClock, operation: Operation
 ) -> None:

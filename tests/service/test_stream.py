@@ -15,6 +15,7 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
+import databases
 import manual_time
 from patience import PATIENCE, eventually
 from rows import each_row
@@ -336,6 +337,7 @@ async def test_a_flood_is_refused_and_then_ended(base: str, clock: ManualClock) 
         assert await listener.closed() == 4429
 
 
+@pytest.mark.parametrize("engine", databases.NAMES, indirect=True)
 async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
     base: str,
     api: httpx2.AsyncClient,

@@ -39,11 +39,6 @@ class HeldAnswers:
         answer.read()
         self.hold(answer)
 
-    async def later(self, answer: httpx2.Response) -> None:
-        """The same for a client that waits."""
-        await answer.aread()
-        self.hold(answer)
-
     def hold(self, answer: httpx2.Response) -> None:
         asked = answer.request.url.path.removeprefix(self._prefix)
         path = next(path for form, path in self._paths if form.fullmatch(asked))

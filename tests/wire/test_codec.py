@@ -464,14 +464,6 @@ def test_a_part_is_read_once_and_stands_where_it_stood(parts: KnownParts) -> Non
     assert read.reads == 1
 
 
-def test_a_part_that_changed_is_read_anew(parts: KnownParts) -> None:
-    read = _Counting()
-    for token in (TOKEN, LATER, LATER, TOKEN):
-        short = parts.shorten(_frame(token), read)
-        assert _whole(parts, short) == json.loads(_frame(token))
-    assert read.reads == 3
-
-
 def test_what_is_forgotten_is_not_answered_for(parts: KnownParts) -> None:
     read = _Counting()
     first = parts.shorten(_frame(TOKEN), read)

@@ -28,8 +28,8 @@ _DYNAMIC_FEE = 2
 
 
 class SignerDefect(Exception):
-    """Raised if the result of signing is not what was to be signed. The result has been thrown
-    away."""
+    """Raised if a new signature or signed transaction fails the check against what was to be
+    signed. It has been thrown away."""
 
 
 class EvmSigner:
@@ -149,8 +149,8 @@ def digest_of_others(document: dict[str, Any]) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the document with each number, which was parsed as text, as a Python integer; a
-    number that is not whole stays text."""
+    """Returns the document with its numbers, which were parsed as text, converted to Python
+    integers. A number that is not whole stays text."""
     if isinstance(value, WireNumber):
         return int(value) if value.lstrip("-").isdigit() else str(value)
     if isinstance(value, dict):

@@ -49,8 +49,9 @@ _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[
 
 
 class FieldType(Struct, frozen=True):
-    """The type of a field. ``name`` is an elementary type or a struct. ``dimensions`` are the
-    lengths of nested arrays, innermost first, None for any length; empty if it is not an array."""
+    """The type of a field. ``name`` is an elementary type or a struct. For an array, ``dimensions``
+    has the length of each level of nesting, innermost first, None where any length is allowed.
+    ``dimensions`` is empty if the type is not an array."""
 
     name: str
     dimensions: tuple[int | None, ...] = ()
@@ -69,7 +70,7 @@ Fields = dict[str, FieldType]
 
 
 def is_elementary(name: str) -> bool:
-    """True if ``name`` is an elementary type of EIP-712. The aliases ``uint`` and ``int`` are
+    """True if ``name`` is an elementary type of EIP-712, which the aliases ``uint`` and ``int`` are
     not."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:

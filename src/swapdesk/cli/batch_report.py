@@ -258,9 +258,10 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """Plans the batch in a file, without the rows numbered in ``skip``. The plan is compared with
-    the limits of the pairs and the balances of the account ``payer``. A row that names no token
-    sells ``sell``. Raises CommandError (exit 2) if the file cannot be read."""
+    """Plans the batch in a file, without the rows numbered in ``skip``. A row that names no token
+    sells ``sell``. The plan is compared with the limits of the pairs and the balances of the
+    account ``payer`` (if empty, of all accounts). Raises CommandError (exit 2) if the file cannot
+    be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -326,7 +327,8 @@ async def create_batch(
     failed: bool,
 ) -> int:
     """Creates the orders of the file ``what``, group by group, and prints them. With ``failed``,
-    creates the rows of the batch ``what`` that became no order. Returns the exit code."""
+    ``what`` is a batch instead, and orders are created for those of its rows that have none.
+    Returns the exit code."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -344,8 +346,9 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans the rows of a batch that became no order. ``named`` is the batch's id or its beginning;
-    None stands for the newest batch. Returns a name for messages and the plan."""
+    """Plans those rows of a batch that became no order. ``named`` is the batch's id or the
+    beginning of the id; None stands for the newest batch. Returns the batch's name, for messages,
+    and the plan."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -420,10 +423,10 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Records the plan in the journal and creates its groups at the service. If ``payer`` is given,
-    the journal also records that this account pays the groups, so that ``batch resume`` can pay
-    them after an interruption. If a group could not be created, prints the batch and raises
-    CommandError."""
+    """Records the plan in the journal, creates its groups at the service, and returns the batch.
+    Unless ``payer`` is None, the journal also records that ``batch resume`` is to pay all groups:
+    from this account, or from the first of each chain if ``payer`` is empty. If a group could not
+    be created, prints the batch and raises CommandError."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -459,9 +462,9 @@ async def gone_on(call: CliContext, batch_id: str) -> Batch:
 
 
 def _before(batch: Operation) -> CommandError:
-    """Returns the error for rows that were created earlier, as ``batch``. The error names the next
-    command: ``batch resume`` if that batch is not finished, otherwise ``--again``, which creates
-    all rows once more."""
+    """Returns the error for a file whose rows were already created as ``batch``. The error names
+    the next command: ``batch resume`` if that batch is not finished, otherwise ``--again``, which
+    creates all rows once more."""
     name = batch.id[:8]
     go_on = f"you: swapdesk batch resume {name} goes on with it"
     anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
@@ -481,9 +484,9 @@ def _say(output: Output, group: Group) -> None:
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
     """Returns the error to raise after groups of a batch were created; None if everything went
-    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise the error is made from
-    ``stopped``, the error that stopped the creation, or it names the row whose order differs from
-    it."""
+    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise the error reports
+    ``stopped``, the error that stopped the creation; without one, it names the first row for which
+    the service created a different order."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -588,9 +591,9 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Continues a batch that was interrupted: looks up groups whose outcome is unknown, creates
-    groups that were never sent, and pays the groups whose payment had begun. Returns the exit
-    code."""
+    """Continues a batch that was interrupted: looks up groups whose outcome is unknown, and creates
+    groups that were never sent. Then pays the groups: all of them if the journal records a payer
+    for the batch, otherwise those whose payment had begun. Returns the exit code."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -609,8 +612,9 @@ async def resume_batch(call: CliContext, name: str | None, account: str, yes: bo
 
 
 def _refuse_idle(call: CliContext, batch: Batch) -> None:
-    """Raises CommandError if ``batch resume`` has nothing to do: a group is unpaid, but its payment
-    was never begun or has ended."""
+    """Raises CommandError if a group still has to be paid, although ``batch resume`` found nothing
+    to continue. The error reports the bundle of this group if it failed; otherwise it says that
+    nothing was interrupted."""
     due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
@@ -782,8 +786,8 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
 
 
 def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
-    """Raises CommandError if the outcome is a failure. Its exit code is 8 while it is unknown
-    whether the bundle or another payment of the group arrives."""
+    """Raises CommandError if the outcome is a failure. Its exit code is 8 as long as the bundle or
+    another payment of the group may still arrive."""
     failure = outcome.failure
     if failure is None:
         return
@@ -906,8 +910,8 @@ class GroupDocument(Struct, frozen=True):
 
 class BatchDocument(Struct, frozen=True):
     """A batch with every group and every row of its file. ``money`` and ``next`` describe one
-    group: the first that is not finished; if all are, the first whose payouts have not all arrived;
-    otherwise the last."""
+    group: the first that is not finished, else the first whose payouts have not all arrived, else
+    the last."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",
@@ -956,8 +960,8 @@ An order that could not be read from the service is given as the journal has it.
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
-    """Returns the exit code for ``error``, which stopped reading orders of the batch, after
-    printing that their shown state may be old. Returns 0 if ``error`` is None."""
+    """Prints that the shown orders may be out of date, because ``error`` stopped reading them, and
+    returns the exit code for it. If ``error`` is None, prints nothing and returns 0."""
     if error is None:
         return Exit.DONE
     failure = of_client_error(error)
@@ -991,8 +995,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch as the journal has it, with the orders in ``asked`` as the service has them.
-    Returns the exit code of the error in ``asked``; 0 if it has none."""
+    """Prints the batch from the journal, with the state of the orders as in ``asked``. Returns the
+    exit code for the error in ``asked``; 0 if it has none."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)

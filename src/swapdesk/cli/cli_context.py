@@ -86,9 +86,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. If they have a problem, raises CommandError (exit
-        2), unless ``lenient`` or ``mending`` is True. With ``mending``, a profile that does not
-        exist is accepted, too, so that the configuration can be repaired."""
+        """Reads configuration and environment. Raises CommandError (exit 2) if they have a problem.
+        With ``lenient``, only a profile that does not exist is such a problem; with ``mending``,
+        not even that, so that the configuration can be repaired."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -119,8 +119,8 @@ class CliContext(Struct):
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """Returns what the user should do about a profile that does not exist. ``problem`` is None, and
-    the result empty, if the command line names the profile."""
+    """Returns advice for a profile that does not exist. ``problem`` says where the profile is
+    named; None means on the command line, and the advice is then empty."""
     if problem is None:
         return ""
     if problem.file is None:
@@ -287,10 +287,10 @@ def _carried_out(
     """Returns a decorator for a command that only runs the function ``work``, named as
     ``module:function``. The decorated function is empty: it supplies the help and the options.
 
-    ``runner`` opens what the command needs. It gets ``how`` and the options named in ``places``,
-    and passes what it opened to ``work``, which gets the other options by name. ``check`` gets all
-    options and may raise an error before anything is opened. With ``signs``, the command needs
-    ``--yes`` if nobody can be asked.
+    The function ``runner`` opens what the command needs. It is called with ``how`` and the options
+    named in ``places``, and calls ``work`` with what it opened and all other options. ``check``
+    gets all options and may raise an error before anything is opened. With ``signs``, the command
+    needs ``--yes`` if nobody can be asked.
     """
 
     def decorated(command: F) -> F:
@@ -427,7 +427,8 @@ and a function that returns its rows as pairs of texts."""
 
 
 class WithLists(click.Command):
-    """A click command whose help ends with the lists of :data:`LISTS` that ``lists`` names."""
+    """A click command whose help ends with some of the lists in :data:`LISTS`, namely those named
+    in ``lists``."""
 
     def __init__(self, *words: Any, lists: tuple[str, ...], **more: Any) -> None:
         super().__init__(*words, **more)

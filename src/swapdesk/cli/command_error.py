@@ -92,9 +92,9 @@ class ErrorCodeFacts(Struct, frozen=True):
 @dataclass(eq=False)
 class CommandError(Exception):
     """The error that ends a command. ``fields`` maps each wrong input to an object with a
-    ``message``, as in error bodies of the API; some of these objects have more members. If
-    ``money`` (where the money is) or ``next`` (who acts next) is empty, the text of the code in
-    ``OWN_ROWS`` is used."""
+    ``message`` and sometimes more members, as in error bodies of the API. ``money`` says where the
+    money is, and ``next`` who acts next; if one is empty, it is filled with the usual text for the
+    error code."""
 
     PRINTED: ClassVar = {
         "code": "code", "message": "message", "status": "status", "requestId": "request_id",
@@ -754,8 +754,9 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code after a create that created nothing: that of the desk's own ``code``,
-    if :data:`NOT_CREATED` has it; otherwise that of ``error``."""
+    """Returns the exit code after a create that created nothing. It is the entry of ``code`` in
+    :data:`NOT_CREATED`; if there is none, or if the service itself refused, it is the exit code of
+    ``error``."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
@@ -827,9 +828,9 @@ refused."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:
-    """Returns the CommandError for an error of the wallet. Its exit code is that of the wallet's
-    code in :data:`_WALLET_ENDS`, otherwise 9. ``money`` says where the money is; by default the
-    wallet's error does."""
+    """Returns the CommandError for an error of the wallet. Its exit code is the entry for the
+    wallet's error code in :data:`_WALLET_ENDS`, or 9. ``money`` says where the money is; if it is
+    empty, the text of the wallet's error is used."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
     failure = failure_of_wallet(error)

@@ -30,10 +30,10 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """Decorates a function that lists names, and returns a function that click calls for
-    completion. That function returns the ``names`` that begin with the typed text, with the case of
-    the typed text kept. ``names`` gets the settings and the typed text in lower case, which it may
-    ignore."""
+    """Turns ``names``, a function that lists names, into a function that click calls for
+    completion. The new function returns the names that begin with the typed text, whatever its
+    case; the part already typed stays as it is. ``names`` gets the settings and the typed text in
+    lower case, which it may ignore."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3

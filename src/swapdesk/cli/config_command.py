@@ -24,7 +24,7 @@ from swapdesk.settings import SANDBOX, Settings
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting, its value as text with secrets masked, and where the value was read, such as
+    """A setting, its value as text with secrets masked, and where the value comes from, such as
     ``default``."""
 
     value: str
@@ -47,7 +47,7 @@ def config() -> None:
 def show(call: CliContext) -> None:
     """Print name, value and origin of every setting; secrets are masked.
 
-    Exit 2 if something is wrong in config.toml, its keys or a theme file.
+    Exit 2 if something is wrong in config.toml (its key bindings included) or in a theme file.
     """
     from swapdesk.palette_files import read_palettes
 
@@ -179,7 +179,7 @@ def use(call: CliContext, name: str) -> None:
 def doctor() -> None:
     """Say what is wrong with this desk, and which command repairs it.
 
-    Checks the packages and whether a shell finds the commands, the configuration, files and their
-    modes, the journal, the sandbox, the service, the clock and the nodes. Checking changes nothing,
-    and no sandbox is started. Exit 9 if something is wrong.
+    Checks the packages, the configuration, files and their modes, the journal, the sandbox, the
+    service, the clock and the nodes, and whether a shell finds the commands. Checking changes
+    nothing, and no sandbox is started. Exit 9 if something is wrong.
     """

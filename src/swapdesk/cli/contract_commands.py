@@ -39,7 +39,7 @@ from swapdesk.toml_document import nearest
 @desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("schemas:SchemaDocument",)))
 def schema(call: CliContext, command: tuple[str, ...]) -> None:
     """Print the JSON Schema of what COMMAND, such as "orders list", prints with --json. Without a
-    COMMAND the schemas of all commands are printed by name, and that of an error.
+    COMMAND, print the schemas of all commands and of the error document.
 
     The schemas are of the dialect 2020-12 and are printed as JSON also without --json. Fields may
     be added at any time; a new schemaVersion says that a field was removed or changed its meaning
@@ -108,8 +108,8 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
     """Say where the documents speak of NAME: an error code, a command, an exit code, or a screen by
     the name in its frame.
 
-    Without a NAME the pages are listed. They are files beside the program; a release that has a
-    site names the address there, too.
+    Without a NAME the pages are listed. The pages are files beside the program; if the release has
+    a web site, their addresses on it are named, too.
     """
     words = " ".join(name)
     places = places_of(words) if words else all_places()
@@ -290,8 +290,8 @@ here for which the exit code would give a wrong answer."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Returns the facts of every error code, each code once and in alphabetical order. For a code
-    that both the desk and the service use, these are the desk's message and the exit codes of
+    """Returns the facts of every error code, each code once and in alphabetical order. If both the
+    desk and the service use a code, its message is the desk's, and its exit codes are those of
     both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):

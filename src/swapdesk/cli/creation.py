@@ -166,8 +166,8 @@ class CreateDryRunDocument(Struct, frozen=True):
 
 
 class SwappedDocument(Struct, frozen=True):
-    """A swap on chains that was made. ``signed`` are the titles of everything that was signed.
-    ``hash`` is None if the venue settles the swap itself, without a transaction of the wallet."""
+    """An on-chain swap. ``signed`` are the titles of everything that was signed. ``hash`` is None
+    if the venue settles the swap itself, without a transaction of the wallet."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -275,7 +275,8 @@ class Creation:
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
         """Returns the intent, which fixes everything that the user confirms about the chosen route.
-        ``sender`` is the address that swaps on chains; None if the order is paid by a deposit."""
+        ``sender`` is the address that makes an on-chain swap; None if the order is paid by a
+        deposit."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
@@ -318,9 +319,10 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Decides about a created order whose output is lower than the confirmed output. The lower
-        output is accepted if it is not below ``--min-out`` or if the user agrees. Otherwise
-        ``created`` is returned unchanged, so the deposit address stays hidden."""
+        """Accepts a created order whose output is lower than the confirmed output, if the output is
+        not below ``--min-out`` or if the user agrees. Returns the accepted order, whose deposit
+        address may be shown. Otherwise returns ``created`` unchanged; after a refusal, its address
+        stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -411,7 +413,7 @@ class Creation:
 
 
 class DexCreation(Creation):
-    """Makes a swap on chains with the profile's wallet. Swaps that an earlier run left unfinished
+    """Makes an on-chain swap with the profile's wallet. Swaps that an earlier run left unfinished
     are finished first."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
@@ -617,9 +619,9 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
     """Returns the error for an order whose deposit address stays hidden; ``reason`` is the sentence
-    that says why. With ``missing``, the service does not know the order it answered with, and the
-    exit code is 8; otherwise it is 9. The error also says whether the address may be shown
-    later."""
+    that says why. ``missing`` is True if the service answered with this order, but does not know it
+    when asked again; the exit code is then 8, otherwise 9. The error also says whether the address
+    may be shown later."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,

@@ -233,8 +233,8 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 
 
 def _check_place(file: Path) -> None:
-    """Raises CommandError if ``file`` exists, unless it is the page of an earlier demonstration,
-    which may be replaced. A pipe or a device may be written."""
+    """Raises CommandError if the page must not be written to ``file``: its folder does not exist,
+    or there is already a file that is not the page of an earlier demonstration."""
     with _writing(file):
         if not file.parent.is_dir():
             raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")

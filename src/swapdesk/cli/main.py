@@ -313,10 +313,10 @@ def main() -> NoReturn:
 
 
 def _leave(ended: Sequence[int]) -> None:
-    """Ends the process with the exit code in ``ended``, after all threads and all other functions
-    registered for the end. The run has closed its files and connections, and taking the modules
-    apart one by one takes 7 ms. Does nothing if there is no code, or if an output cannot be
-    written: Python then ends as usual and reports it."""
+    """Ends the process at once with the exit code in ``ended``. This is the last function that runs
+    at exit; all files and connections are closed by then. Ending here saves 7 ms, in which Python
+    would unload each module. Does nothing if ``ended`` is empty or an output cannot be written:
+    Python then ends as usual and reports the problem."""
     if ended:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -336,8 +336,8 @@ def answer_shell() -> NoReturn:
 
 def load_libraries_lean() -> None:
     """Prevents libraries from importing parts that are not used, which would take a fifth of a
-    short command's time: the command line of httpx2 (with rich and pygments), and pydantic's
-    plugins of all installed packages."""
+    short command's time. These parts are the command line of httpx2, which imports rich and
+    pygments, and the pydantic plugins of all installed packages."""
     sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 

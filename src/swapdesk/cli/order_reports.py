@@ -335,7 +335,7 @@ class OrdersDocument(Struct, frozen=True):
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
     """Returns the orders that the filter ``kept`` selects, sorted, as the service has them. If the
-    service cannot be asked, returns them as the journal has them, and prints that."""
+    service cannot be asked, prints a message and returns the orders as the journal has them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -432,8 +432,8 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Prints a line for each call or payment whose outcome is unknown: what it may have done. If
-    ``service_ids`` is given, only payments of these orders are printed."""
+    """Prints a line for each call or payment whose outcome is unknown; the line says what may have
+    been done. If ``service_ids`` is given, only payments of these orders are printed."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
@@ -524,8 +524,9 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _not_known(name: str, how: str = "") -> CommandError:
-    """Returns the error for an order that was not found. ``how`` is inserted into its sentence: a
-    comma, followed by what was searched."""
+    """Returns the error for an order that was not found. ``how`` is a comma followed by what was
+    searched, such as ``, by id and hash``; it is inserted into the error's sentence, or may be
+    empty."""
     return CommandError(
         Exit.NOT_FOUND,
         NOT_FOUND,
@@ -537,9 +538,10 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """Returns the order with the id ``name`` like :func:`find_order`, or the only order that has
-    ``name`` in an address, a hash or a request id. The journal and the service's list are searched.
-    Commands that pay an order do not use this function, because they accept only an id."""
+    """Returns the order that :func:`find_order` finds by its id, or otherwise the only order that
+    has ``name`` in an address, a hash or a request id. The journal and the service's list are
+    searched. Commands that pay an order do not use this function, because they accept only an
+    id."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     service_id = _known_id(call, name)
@@ -572,7 +574,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 def _only(what: str, values: Iterable[str]) -> str | None:
     """Returns the only one of ``values``; None if there are none. Raises CommandError (exit 2) if
-    there are several; ``what`` completes its message "3 …"."""
+    there are several. Its message begins with their number, followed by ``what``, such as "3 orders
+    begin with ab"."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

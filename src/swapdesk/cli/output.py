@@ -39,10 +39,10 @@ the name could become another one."""
 
 
 def replace_closed() -> None:
-    """Replaces standard streams that were closed before the start, as by ``>&-``. Otherwise
-    messages could be printed as data, because the next opened file would get the number of the
-    closed stream. Reading from the replacement returns nothing, messages are lost, and writing data
-    fails as on a full disk."""
+    """Replaces standard streams that the shell closed before the start, for example with ``>&-``.
+    Otherwise the next opened file would get the number of the closed stream, and messages could be
+    written into that file. Reading from the replacement returns nothing, messages are lost, and
+    writing data fails as on a full disk."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -272,8 +272,8 @@ class Output:
     # Talk
 
     def talk(self, *sentences: str, document: Struct | None = None) -> None:
-        """Prints messages about the progress on standard error. They are not data: with ``--json``,
-        ``document`` is printed on standard output instead, if given."""
+        """Prints messages about the progress on standard error. With ``--json``, ``document`` is
+        printed on standard output instead; if it is None, the messages are printed all the same."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -364,8 +364,8 @@ def document_text(value: Struct) -> str:
 
 def written_members(kind: type) -> Mapping[str, str]:
     """Returns the printed members of a record type: each printed name is mapped to the attribute
-    that has its value. A record type lists them in ``PRINTED``, where an attribute with dots is
-    that of a nested record. Without ``PRINTED``, all fields are printed."""
+    that has its value. ``PRINTED`` lists them; an entry such as ``plan.total`` means the attribute
+    ``total`` of the record in ``plan``. A type without ``PRINTED`` has all its fields printed."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -419,7 +419,7 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> bool:
     """Returns True if the value consists only of texts, whole numbers, truth values, None, and
-    lists and dictionaries of these. Values of subclasses do not count."""
+    lists and dictionaries of these; False if any of them is of a subclass."""
     if type(value) is dict:
         return all(_plain(item) for item in value.values())
     if type(value) is list:

@@ -258,8 +258,8 @@ def origin() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:SumsDocument",)),
 )
 def sums() -> None:
-    """Count every order anew and compare the result with the daily sums that statistics are made
-    of.
+    """Count every order anew and compare the result with the daily sums, from which statistics are
+    made.
 
     Exit 9 if a sum differs and is not rebuilt.
     """
@@ -276,8 +276,7 @@ def sums() -> None:
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
-    Commissions are booked that were earned at least 30 days ago and not paid before. No money is
-    moved.
+    This books all that were earned at least 30 days ago and not paid before. No money is moved.
     """
 
 

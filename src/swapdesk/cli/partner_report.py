@@ -70,9 +70,9 @@ class DayOfPartner(Struct, frozen=True):
 
 
 class SumsDocument(Struct, frozen=True):
-    """The result of counting all orders anew: the number of daily sums, those that differ from the
-    orders, and the number of orders without an entry. ``rebuilt`` is True if the sums were then
-    corrected."""
+    """The result of counting all orders anew. ``sums`` is the number of daily sums, ``differing``
+    names the wrong ones, and ``unentered`` is the number of finished orders without an entry in the
+    books. ``rebuilt`` is True if the sums were then corrected."""
 
     sums: int
     differing: tuple[DayOfPartner, ...]

@@ -23,9 +23,9 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Removes the options that choose routes from ``options`` and returns them as quote options.
-    Raises CommandError (exit 2) if they contradict each other, or if a preset (options kept under a
-    name) is given together with any of them."""
+    """Takes the options for the choice of a route out of the dictionary ``options`` and returns
+    them as quote options. Raises CommandError (exit 2) if they contradict each other, or if a
+    preset (options kept under a name) is given together with any of them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.choices import RouteType
 

@@ -78,8 +78,8 @@ _MOST_NAMED = 20
 
 def find_token(spec: str, desk: Desk, *, field: str) -> Token:
     """Returns the only token that ``spec`` names; ``field`` is the argument that errors name.
-    Raises CommandError: exit 2 if several tokens match, with a text to type for each; exit 5 if
-    none matches; exit 9 if it is disabled."""
+    Raises CommandError: exit 2 if several tokens match (the error lists a text to type for each),
+    exit 5 if none matches, exit 9 if the token is disabled."""
     resolved = resolve(spec, desk.catalog)
     if resolved.token is None:
         raise CommandError(
@@ -225,7 +225,7 @@ async def report_quotes(
     **typed: Any,
 ) -> None:
     """Asks for quotes, keeps them for later commands and prints them. ``account`` is the name or
-    address of the account that would sign a swap on chains. Raises CommandError (exit 4) if no
+    address of the account that would sign an on-chain swap. Raises CommandError (exit 4) if no
     route is usable."""
     route = read_route(typed, types, providers)
     if preset is not None:
@@ -516,7 +516,8 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, result: QuoteResult) -> None:
-        """Adds an answer to the file, and removes answers that are too old or too many."""
+        """Adds an answer to the file, and removes old answers and those beyond the largest number
+        to keep."""
         ranking = result.ranking
         fresh = CachedResult(
             asked_at=result.asked_at,

@@ -525,7 +525,7 @@ def demo(
 
     NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
     Everything happens in the sandbox, with transactions on its chains. With --auto or --page a new
-    sandbox of that seed is used, and nothing is kept of it but the page.
+    sandbox is made from --seed; only the page is kept of it.
     """
     from swapdesk.flows.demo.demonstration import DemoChoice
 
@@ -551,9 +551,9 @@ def demo(
 
 
 class TapeDocument(Struct, frozen=True):
-    """The result of playing a tape (a file of keys to press): the names of the marked moments, the
-    files written, and the moments whose screen differs from the expected one. The last is None if
-    no expectation was given."""
+    """The result of playing a tape (a file of keys to press). ``moments`` are the names of the
+    marked moments, ``files`` the files written. ``differ`` are the moments whose screen differs
+    from the expected one; None if no expectation was given."""
 
     tape: str
     moments: list[str]
@@ -586,9 +586,9 @@ def tape() -> None:
 def run_tape() -> None:
     """Play the tape FILE: keys, pauses, and waits for texts on the screen.
 
-    A tape plays only in the sandbox. In a terminal it plays visibly in this home; ctrl+c stops it,
-    and you can use the desk. Exit 3 if an awaited text never came, 10 if the result differs from
-    --check.
+    A tape plays only in the sandbox. In a terminal you see it play in the desk of this home; ctrl+c
+    stops the tape, and the desk stays open for you. Exit 3 if an awaited text never came, 10 if the
+    result differs from --check.
     """
 
 
@@ -601,5 +601,5 @@ def tour() -> None:
     """Open the desk of the sandbox with a guide that waits for your own keys.
 
     The guide leads from a token to a payout, and to finding the order again. ctrl+c ends the tour,
-    and you can use the desk.
+    and the desk stays open for you.
     """

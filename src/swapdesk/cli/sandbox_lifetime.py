@@ -36,8 +36,8 @@ was installed with an earlier release may lack it."""
 
 def require_extra(extra: str, what: str = "") -> None:
     """Raises CommandError (exit 2) if a package of the extra is missing; the error names the
-    command that installs it. ``what`` is the feature that the error says needs the extra; if it is
-    empty, a usual one is named."""
+    command that installs it. ``what`` is the feature that needs the extra, as the error names it;
+    if it is empty, the error names the usual feature of this extra."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)
@@ -63,10 +63,9 @@ class SandboxLifetime:
         self._starting = asyncio.Lock()
 
     async def ready(self) -> Mapping[str, Any]:
-        """Returns the addresses and keys of the running sandbox, which it states when it is ready.
-        Starts a sandbox if none answers; may be called repeatedly. Raises CommandError: exit 2 if
-        one has to be started and a package is missing or the sandbox refuses its directory, exit 7
-        if it does not become ready."""
+        """Returns the addresses and keys that the running sandbox states. Starts a sandbox if none
+        answers; may be called repeatedly. Raises CommandError: exit 2 if a sandbox that has to be
+        started lacks a package or refuses its directory, exit 7 if it does not become ready."""
         async with self._starting:
             return await asyncio.to_thread(self._find_or_start)
 

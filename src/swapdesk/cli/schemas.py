@@ -194,8 +194,9 @@ _MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
-    """Changes a schema so that the members of the value of the field ``merged`` are directly among
-    the record's own, as they are printed."""
+    """Changes the schema of the record type ``kind`` so that the field ``merged`` is replaced by
+    the members of its value. In the printed document they are directly among the record's own
+    members."""
     written = next(member for member, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)

@@ -109,10 +109,10 @@ PASTED_WITHIN = 0.3
 
 
 def typed_lines(terminal: int, question: str, least: int) -> str:
-    """Returns the lines that a person types or pastes, without showing them. Reading ends after
-    ``least`` words, when no further line follows at once, or after an empty line; so each word may
-    be on its own line. Input that follows is dropped, so that no word of a secret becomes the
-    answer to the next question."""
+    """Returns the lines that a person types or pastes, without showing them. An empty line ends
+    reading; otherwise reading ends once there are ``least`` words and no further line follows at
+    once, so each word may be on its own line. Later input is dropped, so that no word of a secret
+    becomes the answer to the next question."""
     read = b""
     try:
         with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):

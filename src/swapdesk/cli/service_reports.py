@@ -252,7 +252,7 @@ async def report_volume(call: CliContext) -> None:
 
 
 async def report_weeks(call: CliContext) -> None:
-    """Prints the volume by week: for people newest first, as JSON in the order of the service."""
+    """Prints the volume by week: newest first for people, oldest first as JSON."""
     output = call.output
     weeks = await call.link.api.get_weekly_volume()
     if not weeks:
@@ -320,10 +320,9 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Makes one call of the API and prints its answer. Raises CommandError: exit 9 if the call
-    writes and the journal cannot record it; also if the answer is not JSON, as from a captive
-    portal or a maintenance page. After a writing call, such an answer leaves the outcome
-    unknown."""
+    """Makes one call of the API and prints its answer. Raises CommandError (exit 9) if the call
+    writes and the journal cannot record it. An answer that is not JSON, such as the page of a
+    captive portal, is an error; after a writing call, it leaves the outcome unknown."""
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)

@@ -110,8 +110,9 @@ def run_session(
     call: CliContext, work: Callable[[CliContext], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
     """Runs ``work`` on the desk of the chosen profile, connected to its service, and returns its
-    result. The desk is ``call.desk``. Raises CommandError. With ``from_journal``, raises it also if
-    the journal cannot be used, because the result of ``work`` would then be wrong."""
+    result. The desk is ``call.desk``. Raises CommandError if the desk cannot be opened. With
+    ``from_journal``, an unusable journal is such an error, too, because the result of ``work``
+    would be wrong."""
     return asyncio.run(_worked(call, work, from_journal))
 
 

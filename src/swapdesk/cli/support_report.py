@@ -59,9 +59,9 @@ async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
     """Finds the orders that ``text`` refers to, with at most ``reads`` calls of the service, and
-    prints their diagnosis; with ``whole``, also how the text was read and where was searched. If
-    the home has no list of chains and tokens, it is loaded first; this does not count as one of the
-    calls."""
+    prints their diagnosis. With ``whole``, also prints how the text was read and which places were
+    searched. If the home has no list of chains and tokens, it is loaded first; this does not count
+    as one of the calls."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
@@ -99,7 +99,7 @@ inspect = partial(report_search, whole=True)
 
 async def _load_catalog(call: CliContext) -> None:
     """Loads chains and tokens from disk or, if there are none, from the service. If the service
-    cannot be asked, prints that and continues without them."""
+    cannot be asked, prints a message and continues without them."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -113,7 +113,7 @@ async def _load_catalog(call: CliContext) -> None:
 
 async def _read_again(call: CliContext, service_id: str) -> None:
     """Reads an order from the service, because the state in the journal may be old if no desk has
-    followed the order. If the service cannot be asked, prints that."""
+    followed the order. If the service cannot be asked, prints a message."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
     tracked = tracker.recall(service_id)
     if tracked is None or tracked.archived(now):

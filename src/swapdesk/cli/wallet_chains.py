@@ -162,8 +162,9 @@ def allowed_words(allowance: Allowance) -> str:
 
 
 def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Returns the name of the venue that the spender belongs to, or that it is not known; for an
-    allowance by Permit2, also its end. ``named`` returns a venue's name by its code."""
+    """Returns the name of the venue that the spender belongs to, or ``not known here``; for an
+    allowance by Permit2, also the time when it ends. ``named`` returns the name of the venue with a
+    given code; None if there is none."""
     who = named(allowance.venue) or "not known here"
     return (
         f"{who}, by Permit2 until {iso(allowance.ends)}"

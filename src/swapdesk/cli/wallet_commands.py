@@ -177,7 +177,7 @@ def allowances() -> None:
 def revoke() -> None:
     """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
-    Given again, the command continues with a transaction that is not confirmed yet.
+    Run again, the command continues with a transaction that is not confirmed yet.
     """
 
 
@@ -208,7 +208,7 @@ def cancel() -> None:
 
     The chain executes one of the two, as a rule the one that pays more for gas, so the first may
     still be executed. A transaction that was never sent is given up. Exit 8 while neither is
-    executed; given again, the command sends the same bytes.
+    executed; run again, the command sends the same bytes.
     """
 
 
@@ -231,7 +231,7 @@ def bump() -> None:
 
     The new transaction is checked again against what was confirmed for the first one. The chain
     executes one of the two, never both, and the desk continues with either. Exit 8 while neither is
-    executed; given again, the command sends the same bytes. To raise the fee further, bump the
+    executed; run again, the command sends the same bytes. To raise the fee further, bump the
     newest hash.
     """
 
@@ -257,7 +257,7 @@ def withdraw() -> None:
     """Withdraw what your smart account holds, such as after a bundle that failed.
 
     The money goes to the account that owns the smart account, and nowhere else. If the smart
-    account does not exist yet, it is created first. Given again, the command continues with a
+    account does not exist yet, it is created first. Run again, the command continues with a
     transaction that is not confirmed yet.
     """
 

@@ -237,7 +237,7 @@ async def export_key(
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
     """Returns True if the key will be shown on a terminal, False if it goes to a file or a pipe.
     Raises CommandError (exit 2) if the terminal would keep the key in its scrollback, or if the
-    file exists."""
+    file ``out`` exists."""
     if out is not None:
         if os.path.lexists(out):
             raise bad_input(

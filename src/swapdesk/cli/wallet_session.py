@@ -191,9 +191,9 @@ def says_yes(output: Output, question: str) -> bool:
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Prints what is to be signed and asks the user to agree: by typing the phrase that the review
-    demands, otherwise ``sign``, which ``yes`` answers in advance. Returns None if the user does not
-    agree."""
+    """Prints what is to be signed and asks the user to agree. If the review demands a phrase, the
+    user must type that phrase; otherwise the word ``sign``, which is not asked for if ``yes`` is
+    True. Returns None if the user does not agree."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -237,8 +237,8 @@ async def sign_and_send(
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
-    """Raises CommandError if the outcome is not done: with exit 8 while it may still be, otherwise
-    with the exit code ``refused``."""
+    """Raises CommandError if the outcome is a failure: with exit 8 if the step may still succeed,
+    otherwise with the exit code ``refused``."""
     failure = outcome.failure
     if outcome.done or failure is None:
         return

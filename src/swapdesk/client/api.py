@@ -154,8 +154,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """The object that a request created, ``made``, with the service's id for that request, which
-    its support asks for. ``request_id`` is None if the service gave no id."""
+    """The object ``made`` that a request created. ``request_id`` is the service's id for that
+    request, which its support asks for; None if the service gave none."""
 
     made: T
     request_id: str | None
@@ -363,8 +363,8 @@ class PartnerApi(ApiTransport):
         return await self._call("get_chart", query=query)
 
     async def _call(self, name: str, **asked: Any) -> T:
-        """Calls an operation and returns its result, of the type in the operation's row; the
-        caller's own return type says the same."""
+        """Calls an operation and returns its result. The result has the type that the operation's
+        entry names, which is also the return type of the calling method."""
         receipt: Receipt[T] = await self._ask(name, **asked)
         return receipt.made
 
@@ -381,9 +381,8 @@ class PartnerApi(ApiTransport):
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
         """Calls an operation and returns its result together with the id of the request. Some
-        servers return the result as a member of an object instead of alone; ``wrapped`` is the name
-        of that member. ``kind`` is the type as which the answer is read, if it is not the result's
-        own."""
+        servers return the result as the only content, others as the member ``wrapped`` of an
+        object. ``kind`` is the type of the result to decode; if it is None, the operation's own."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,

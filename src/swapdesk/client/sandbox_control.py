@@ -49,7 +49,7 @@ class LegSide(Struct, frozen=True):
 
 class OrderLeg(Struct, frozen=True):
     """One leg of an order (one of its swaps), as the exchange knows it. The amount of ``bought`` is
-    the exchange's offer until the leg is paid out, and the amount paid after that."""
+    what the exchange offers; once the leg is paid out, it is what the exchange paid."""
 
     venue: str
     sold: LegSide
@@ -94,13 +94,13 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays to an order's deposit address; returns the transaction hash. By default it pays the
-        exact amount with the order's memo. ``payer`` is a customer of the sandbox who pays from an
-        account of their own.
+        """Pays to an order's deposit address; returns the transaction hash. By default the exact
+        amount is paid, with the order's memo. ``payer`` names a customer of the sandbox from whose
+        own account the payment is made.
 
         The sandbox pays an order only once, unless an amount or a memo is given. Raises Unreachable
-        (nothing was sent), a definite ApiError (4xx: nothing was paid) or OutcomeUnknown (no
-        answer, 5xx or an unusable answer: it may have been paid).
+        if nothing was sent, and an ApiError for a 4xx, after which nothing was paid. Raises
+        OutcomeUnknown after any other failure, because the payment may have been made.
         """
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
@@ -109,9 +109,8 @@ class SandboxControl:
     async def give(
         self, chain: str, address: str, amount: Decimal, token: str | None = None
     ) -> str:
-        """Gives an address on a chain that the sandbox runs some coins, or some of ``token`` (a
-        contract or a symbol); returns the transaction hash. Raises the errors of
-        :meth:`deposit`."""
+        """Pays coins, or ``token`` (a contract or a symbol) if given, to an address on one of the
+        sandbox's chains; returns the transaction hash. Raises the errors of :meth:`deposit`."""
         body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])

@@ -97,9 +97,9 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """Returns ``review`` with ``agreed`` set. ``agreed`` is True if the desk computes the same
-    digest for ``payload`` as the agent. Otherwise it is False and a refusing finding is added; a
-    review that refuses the payload already gets None and no finding."""
+    """Returns ``review`` with ``agreed`` set: True if the desk computes the same digest for
+    ``payload`` as the agent, otherwise False, with a refusing finding added. If the digests differ
+    but the review refuses anyway, ``agreed`` is None and no finding is added."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)

@@ -31,9 +31,9 @@ EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 
 
 class Fault(Struct, frozen=True):
-    """A fault that the sandbox can produce. A request for it must contain exactly one of the
-    ``selectors``, the members that name the target. If ``unselected`` is True, the request may also
-    contain none of them."""
+    """A fault that the sandbox can produce. ``selectors`` are the members of a request that can
+    name the target; the request must contain exactly one of them, or may contain none if
+    ``unselected`` is True."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -242,8 +242,8 @@ REMOVED = {
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
     """Returns the fault with this name. ``given`` are the names of the members in the request's
-    body. Raises FaultRefused if no fault has this name, if the fault does not take one of these
-    members, or if the members select more or fewer targets than the fault allows."""
+    body. Raises FaultRefused if no fault has this name, if ``given`` contains a member that the
+    fault does not take, or if too many or no targets are given."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

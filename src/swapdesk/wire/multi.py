@@ -107,7 +107,7 @@ class MultiOrderError(WireModel):
 
 
 class MultiOrderResult(WireModel):
-    """The result of one order of the request: the created order, or the error."""
+    """The result for one order of a group: the created order, or the error."""
 
     order: Order | None = None
     error: MultiOrderError | None = None
@@ -191,8 +191,8 @@ class EvmTransactionData(WireModel):
     """What a wallet signs to have one batch of deposits paid, and the call with which the smart
     account's owner funds the batch. The wallet computes the hash of ``user_operation`` itself and
     only compares it with ``user_op_hash``. ``to``, ``data`` and ``value`` (in wei) are the funding
-    call. If the call moves a token, ``token_amount`` is the amount. ``user_operation`` is None if a
-    service other than this project's leaves it out."""
+    call. If the call moves a token, ``token_amount`` is the amount. Some other services leave out
+    ``user_operation``; it is then None."""
 
     user_op_hash: Hash32
     to: EvmAddress

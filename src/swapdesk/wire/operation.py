@@ -42,12 +42,13 @@ class Operation(Struct, frozen=True):
     """One operation of the API. ``result_limit`` is the largest answer that a client reads, in
     bytes; ``deadline`` is the client's total time for a call, in seconds.
 
-    Models are named as ``module:Name`` within this package, a list of them with ``[]`` at the end.
-    Their modules are imported when a model is first asked for: a command calls one or two
-    operations, and the models of all take a fifth of its time.
+    Models are named as ``module:Name`` within this package; ``[]`` at the end means a list of them.
+    A model's module is imported only when the model is first asked for, because most commands need
+    one or two, and importing all would take a fifth of a command's time.
 
-    ``links`` maps each operation that may follow to its inputs that this operation provides. Each
-    input is mapped to a JSON pointer into this operation's result.
+    ``links`` says which operations may follow and what this one provides for them: for each
+    operation, the names of the inputs, each mapped to a JSON pointer to its value in this
+    operation's result.
     """
 
     name: str

@@ -183,7 +183,7 @@ class Order(WireModel):
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
-        """Removes the deposit address and tag of a swap on a chain. Such a swap has no deposit: its
+        """Removes the deposit address and tag of an on-chain swap. Such a swap has no deposit: its
         address repeats the sender and must not be paid to (contract 8.22)."""
         if self.is_dex and self.deposit_address is not None:
             object.__setattr__(self, "deposit_address", None)

@@ -189,8 +189,8 @@ class PrivateSendQuery(RouteOptions):
 
 
 class Limits(WireModel):
-    """The limits of one route type: ``min`` and ``max`` for the amount sent, ``minOut`` and
-    ``maxOut`` for the amount received. ``max`` and ``max_out`` are None if the service states no
+    """The limits of one route type: ``min`` and ``max`` for the amount sent, ``min_out`` and
+    ``max_out`` for the amount received. ``max`` and ``max_out`` are None if the service states no
     upper bound, as services other than this one may do (contract 6.2)."""
 
     REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
@@ -202,7 +202,8 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair by route type. Each may be null (contract 6.1)."""
+    """The limits of a pair, with one field for each route type, which may be null (contract
+    6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 

@@ -543,93 +543,87 @@ def found(row: Row) -> list[tuple[str, SheetColumn | None]]:
     return [(one.code, one.column) for one in row.findings]
 
 
-@pytest.mark.parametrize(
-    ("row", "code", "column", "says"),
-    [
-        (",100,ETH,base,,,USDC.ethereum,", "NO_RECIPIENT", "to", "No recipient"),
-        ("@nobody,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", "to", "address book"),
-        ("@cold,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", "to", "Bitcoin"),
-        (
-            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD,100,ETH,base,,,USDC.ethereum,",
-            "BAD_ADDRESS",
-            "to",
-            "checksum",
-        ),
-        # Nobody is paid at the contract of a token.
-        (
-            f"{find_token('base', 'USDC').address},100,ETH,base,,,USDC.ethereum,",
-            "BAD_ADDRESS",
-            "to",
-            "contract",
-        ),
-        ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", "sell_amount", "No amount"),
-        (
-            '@bob,"1,5",ETH,base,,,USDC.ethereum,',
-            "BAD_AMOUNT",
-            "sell_amount",
-            "write 1.5",
-        ),
-        (
-            '@bob,"1,000",ETH,base,,,USDC.ethereum,',
-            "BAD_AMOUNT",
-            "sell_amount",
-            "1.000 or 1000",
-        ),
-        ("@bob,0,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", "above 0"),
-        ("@bob,1e3,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", "exponent"),
-        (
-            "@bob,1.1234567,ETH,base,,,USDC.ethereum,",
-            "BAD_AMOUNT",
-            "sell_amount",
-            "6 decimals",
-        ),
-        ("@bob,=1+1,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", '"="'),
-        ("@bob,100,NOPE,base,,,USDC.ethereum,", "TOKEN_NOT_FOUND", "buy", "NOPE"),
-        ("@bob,100,,base,,,USDC.ethereum,", "NO_TOKEN", "buy", "recipient"),
-        ("@bob,100,ETH,base,,,,", "NO_TOKEN", "sell", "to sell"),
-        ("@bob,100,ETH,,,,USDC.ethereum,", "AMBIGUOUS_TOKEN", "buy", "ETH.base"),
-        ("@bob,100,ETH,base,,,USDC,", "AMBIGUOUS_TOKEN", "sell", "USDC."),
-        ("@bob,100,ETH,atlantis,,,USDC.ethereum,", "NO_CHAIN", "chain", "atlantis"),
-        (
-            "@bob,100,ETH.base,ethereum,,,USDC.ethereum,",
-            "OTHER_CHAIN",
-            "chain",
-            "Ethereum",
-        ),
-        ("@bob,100,ETH,base,,dex,USDC.ethereum,", "BAD_ROUTE", "route", "on chains"),
-        ("@bob,100,ETH,base,,fast,USDC.ethereum,", "BAD_ROUTE", "route", "fast"),
-        ("@bob,100,ETH,base,hello,,USDC.ethereum,", "BAD_MEMO", "memo", "no memos"),
-        ("@rita,100,XRP,xrp,99999999999,,USDC.ethereum,", "BAD_MEMO", "memo", ""),
-        ("@bob,100,USDC,ethereum,,,USDC.ethereum,", "SAME_TOKEN", "buy", "private"),
-        ("@bob,100,ETH,base,,,USDC.ethereum,nonsense", "BAD_REFUND", "refund", ""),
-        ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", "sell_amount", "smallest"),
-        ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", "sell_amount", "largest"),
-        ("@bob,100,ETH,base,,,USDC.ethereum,,x", "TOO_MANY_CELLS", None, "x"),
-        ("@bob,1,000.50,ETH,base,,standard,USDC.ethereum,", "TOO_MANY_CELLS", None, '"000.50"'),
-        ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", "no sign"),
-        (
-            "@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,",
-            "TOO_LONG",
-            "sell_amount",
-            "600",
-        ),
-    ],
-)
+BAD_ROWS: list[tuple[str, str, SheetColumn | None, str]] = [
+    (",100,ETH,base,,,USDC.ethereum,", "NO_RECIPIENT", "to", "No recipient"),
+    ("@nobody,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", "to", "address book"),
+    ("@cold,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", "to", "Bitcoin"),
+    (
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD,100,ETH,base,,,USDC.ethereum,",
+        "BAD_ADDRESS",
+        "to",
+        "checksum",
+    ),
+    # Nobody is paid at the contract of a token.
+    (
+        f"{find_token('base', 'USDC').address},100,ETH,base,,,USDC.ethereum,",
+        "BAD_ADDRESS",
+        "to",
+        "contract",
+    ),
+    ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", "sell_amount", "No amount"),
+    (
+        '@bob,"1,5",ETH,base,,,USDC.ethereum,',
+        "BAD_AMOUNT",
+        "sell_amount",
+        "write 1.5",
+    ),
+    (
+        '@bob,"1,000",ETH,base,,,USDC.ethereum,',
+        "BAD_AMOUNT",
+        "sell_amount",
+        "1.000 or 1000",
+    ),
+    ("@bob,0,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", "above 0"),
+    ("@bob,1e3,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", "exponent"),
+    (
+        "@bob,1.1234567,ETH,base,,,USDC.ethereum,",
+        "BAD_AMOUNT",
+        "sell_amount",
+        "6 decimals",
+    ),
+    ("@bob,=1+1,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", '"="'),
+    ("@bob,100,NOPE,base,,,USDC.ethereum,", "TOKEN_NOT_FOUND", "buy", "NOPE"),
+    ("@bob,100,,base,,,USDC.ethereum,", "NO_TOKEN", "buy", "recipient"),
+    ("@bob,100,ETH,base,,,,", "NO_TOKEN", "sell", "to sell"),
+    ("@bob,100,ETH,,,,USDC.ethereum,", "AMBIGUOUS_TOKEN", "buy", "ETH.base"),
+    ("@bob,100,ETH,base,,,USDC,", "AMBIGUOUS_TOKEN", "sell", "USDC."),
+    ("@bob,100,ETH,atlantis,,,USDC.ethereum,", "NO_CHAIN", "chain", "atlantis"),
+    (
+        "@bob,100,ETH.base,ethereum,,,USDC.ethereum,",
+        "OTHER_CHAIN",
+        "chain",
+        "Ethereum",
+    ),
+    ("@bob,100,ETH,base,,dex,USDC.ethereum,", "BAD_ROUTE", "route", "on chains"),
+    ("@bob,100,ETH,base,,fast,USDC.ethereum,", "BAD_ROUTE", "route", "fast"),
+    ("@bob,100,ETH,base,hello,,USDC.ethereum,", "BAD_MEMO", "memo", "no memos"),
+    ("@rita,100,XRP,xrp,99999999999,,USDC.ethereum,", "BAD_MEMO", "memo", ""),
+    ("@bob,100,USDC,ethereum,,,USDC.ethereum,", "SAME_TOKEN", "buy", "private"),
+    ("@bob,100,ETH,base,,,USDC.ethereum,nonsense", "BAD_REFUND", "refund", ""),
+    ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", "sell_amount", "smallest"),
+    ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", "sell_amount", "largest"),
+    ("@bob,100,ETH,base,,,USDC.ethereum,,x", "TOO_MANY_CELLS", None, "x"),
+    ("@bob,1,000.50,ETH,base,,standard,USDC.ethereum,", "TOO_MANY_CELLS", None, '"000.50"'),
+    ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", "sell_amount", "no sign"),
+    (
+        "@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,",
+        "TOO_LONG",
+        "sell_amount",
+        "600",
+    ),
+]
+
+
 async def test_a_bad_row_names_column_reason_and_what_to_do(
-    planner: BatchPlanner,
-    api: PartnerApi,
-    row: str,
-    code: str,
-    column: SheetColumn | None,
-    says: str,
+    planner: BatchPlanner, api: PartnerApi
 ) -> None:
-    plan = await planned(planner, api, "@bob,100,ETH,base,,,USDC.ethereum,", row)
-    good, bad = plan.rows
-    assert good.state == "ready"
-    assert bad.state == "problem"
-    assert [(one.code, one.column) for one in bad.problems] == [(code, column)]
-    assert says in bad.problems[0].reason
-    assert bad.problems[0].do
+    good = "@bob,100,ETH,base,,,USDC.ethereum,"
+    plan = await planned(planner, api, good, *(row for row, *_ in BAD_ROWS))
+    problems = [[(one.code, one.column) for one in row.problems] for row in plan.rows]
+    assert problems == [[], *([(code, column)] for _, code, column, _ in BAD_ROWS)]
+    for row, (_, _, _, says) in zip(plan.rows[1:], BAD_ROWS, strict=True):
+        assert (row.state, says in row.problems[0].reason) == ("problem", True), row
+        assert row.problems[0].do, row
     assert not plan.creatable
     assert [one.number for group in plan.groups for one in group.rows] == [1]
 
@@ -674,7 +668,7 @@ XRP = "rDsbeomae4FXwgQTJp9Rs64Qg9vDiTCdBv"
 XLM = "GDRXE2BQUC3AZNPVFSCEZ76NJ3WWL25FYFK6RGZGIEKWE4SOOHSUJUJ6"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "same"),
     [
         (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,7", True),
@@ -702,7 +696,7 @@ async def test_rows_are_called_the_same_where_the_same_is_paid(
     assert (("DUPLICATE", None) in found(plan.rows[1])) == same
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "codes"),
     [
         (
@@ -987,7 +981,7 @@ def limits(**bucket: str) -> PairLimits:
     return PairLimits(cex=Limits(**{name: Decimal(text) for name, text in bucket.items()}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prices", "stated", "about"),
     [
         (("2", "4"), None, "50"),
@@ -1030,7 +1024,7 @@ async def test_what_arrives_is_of_prices_and_limits(
     assert arrives_about(priced, known) == (None if about is None else Decimal(about))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("amounts", "offered"),
     [
         (("1,5", "1,234", "20"), True),
@@ -1066,25 +1060,21 @@ def row(**cells: str) -> Row:
 
 
 @each_row(
-    ("cells", "symbol", "chain"),
+    ("cells", "column", "symbol", "chain"),
     [
-        ({"buy": "ETH.base"}, "ETH", "base"),
-        ({"buy": "eth", "chain": "BASE"}, "ETH", "base"),
-        ({"buy": "ETH.base", "chain": "base"}, "ETH", "base"),
-        ({"buy": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
+        ({"buy": "ETH.base"}, "buy", "ETH", "base"),
+        ({"buy": "eth", "chain": "BASE"}, "buy", "ETH", "base"),
+        ({"buy": "ETH.base", "chain": "base"}, "buy", "ETH", "base"),
+        ({"buy": "btc", "chain": "Bitcoin"}, "buy", "BTC", "bitcoin"),
+        # The chain of a row is that of what the recipient gets.
+        ({"buy": "ETH", "chain": "base", "sell": "USDC.ethereum"}, "sell", "USDC", "ethereum"),
     ],
 )
 def test_a_row_names_its_token_in_one_cell_or_two(
-    cells: dict[str, str], symbol: str, chain: str, tokens: RowJudge
+    cells: dict[str, str], column: SheetColumn, symbol: str, chain: str, tokens: RowJudge
 ) -> None:
-    token, said = tokens.named(row(**cells), "buy")
+    token, said = tokens.named(row(**cells), column)
     assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
-
-
-def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: RowJudge) -> None:
-    both = row(buy="ETH", chain="base", sell="USDC.ethereum")
-    sold, _ = tokens.named(both, "sell")
-    assert sold.chain_data.short_name == "ethereum"
 
 
 def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(

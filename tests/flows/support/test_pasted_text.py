@@ -448,6 +448,7 @@ def test_what_is_longer_than_it_may_be_is_not_read(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pasted_text, "MOST_WORDS", 50)
     assert not read(f"{ORDER} " + "it " * 49).cut
     assert read(f"{ORDER} " + "it " * 50).cut
+    assert read("it " * 60 + "-----BEGIN PRIVATE KEY-----").problem == KEY
 
 
 UNITS = (
@@ -461,12 +462,6 @@ UNITS = (
 def test_much_of_anything_is_read(unit: str) -> None:
     found = read(unit * ((1 << 12) // len(unit)))
     assert found.secret or clean(found) is None
-
-
-def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen() -> None:
-    """Behind more words than are read."""
-    whole = "memo abcd " * (LONGEST // 10 - 4)
-    assert read(f"{whole} -----BEGIN PRIVATE KEY-----").problem == KEY
 
 
 def calls(text: str) -> int:

@@ -39,30 +39,26 @@ pays the owner."""
 
 class Taking(Struct, frozen=True):
     """What one signature allows to leave the account: up to ``units`` base units of the token sold,
-    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units.
-
-    ``grants`` is True if this signature allows ``by`` to take the units, False if ``by`` uses an
-    allowance from another signature. ``once`` is an identifier: of several signatures with the same
-    one, the chain executes at most one. None for signatures that nothing but their content
-    identifies.
-
-    The other fields are set for documents only. ``kind`` and ``nonce`` say which nonce on the chain
-    shows whether the document was used. After ``ends``, in Unix seconds, the document can no longer
-    be used.
-    """
+    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units."""
 
     units: int
     by: str = ""
     grants: bool = True
+    """True if this signature allows ``by`` to take the units, False if ``by`` uses an allowance
+    from another signature."""
     once: str | None = None
+    """An identifier: of several signatures with the same one, the chain executes at most one. None
+    for a signature that only its content identifies."""
     kind: NonceKind = "none"
+    """With ``nonce``, says where the chain records that a document was used."""
     nonce: int | bytes | None = None
     ends: int | None = None
+    """The time, in Unix seconds, after which a document can no longer be used."""
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns how much of the token sold can leave because of a payload, whose decoded content is
-    ``claim``. It has 0 units if the payload cannot take that token."""
+    """Returns how much of the token sold a payload lets leave the account. ``claim`` is the
+    payload's decoded content. The result has 0 units if the payload cannot take that token."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -96,8 +92,8 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 def taker(claim: Claim) -> tuple[str, bool]:
     """Returns (address, allows). ``address`` is the party that can take the token because of this
-    payload; empty if the payload moves the token without one. ``allows`` is False if that party
-    needs an allowance from another signature."""
+    payload; empty if no other party is involved. ``allows`` is False if that party needs an
+    allowance from another signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -131,12 +127,11 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that the agent gave out earlier. ``content`` is the hash that identifies what
-    was signed (``Claim.content``). For a document, ``key``, ``step``, ``total`` and ``complete``
-    give its position in a chain of signatures. For a transaction, ``hash``, ``code`` and ``nonce``
-    are set instead. ``taking`` is None if an earlier release of the program did not record it."""
+    """One signature that the agent gave out earlier. ``key``, ``step``, ``total`` and ``complete``
+    are set for a document or UserOperation, ``hash``, ``code`` and ``nonce`` for a transaction."""
 
     content: bytes
+    """The hash that identifies what was signed (``Claim.content``)."""
     act: Act
     quote_id: str | None
     chain_id: int | None
@@ -144,12 +139,15 @@ class PastSignature(Struct, frozen=True):
     token: str | None
     contract: str | None
     key: str | None = None
+    """Names the chain of signatures that a document belongs to; for a UserOperation, its smart
+    account and nonce."""
     step: int | None = None
     total: int | None = None
     complete: bool = False
     hash: str | None = None
     code: TransactionCode | None = None
     taking: Taking | None = None
+    """None if an earlier release of the program did not record it."""
     nonce: int | None = None
 
     @property
@@ -171,30 +169,31 @@ PaidCall = tuple[int | None, str | None, str]
 
 
 class Policy(Struct, frozen=True):
-    """What the profile allows for one key on one chain. ``account`` is the key's address.
-    ``chain_id`` (None on Solana) and ``genesis_hash`` identify the profile's chain; key, intent and
-    node have to agree with both.
-
-    ``venues`` has the contracts of each provider, ``makers`` the Solana keys by which providers
-    sign their half of a swap. ``known`` are addresses that were paid earlier. ``calls`` has the
-    chain, token and payee of earlier paid API calls; a call with a different chain, token or payee
-    needs the user's consent. ``smart_accounts`` is True if the profile uses smart accounts;
-    UserOperations are signed only for the account's own one.
-    """
+    """What the profile allows for one key on one chain. Key, intent and node have to agree with its
+    ``chain_id`` and ``genesis_hash``."""
 
     account: str
+    """The key's address."""
     chain_id: int | None
+    """None on Solana."""
     genesis_hash: str
     venues: tuple[VenueContract, ...] = ()
+    """The contracts of each provider."""
     makers: frozenset[tuple[str, str]] = frozenset()
+    """The Solana keys with which providers sign their half of a swap, each as (provider, key)."""
     known: frozenset[str] = field(default_factory=frozenset)
+    """The addresses that were paid earlier."""
     smart_accounts: bool = False
+    """True if the profile uses smart accounts. UserOperations are signed only for the account's own
+    one."""
     calls: frozenset[PaidCall] = frozenset()
+    """The chain, token and payee of earlier paid API calls. A call with a different chain, token or
+    payee needs the user's consent."""
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, which may not be created yet. None if the
-        profile has no smart accounts or the chain is Solana."""
+        """The address of the account's own smart account, even if that is not created yet. None if
+        the profile has no smart accounts or the chain is Solana."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
@@ -217,8 +216,8 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns the numbers in ``data``, the answer of a contract: one for each word of 32 bytes.
-    Returns None unless there are exactly ``count`` words."""
+    """Returns a number for each word of 32 bytes in ``data``, a contract's answer. Returns None
+    unless there are exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -245,39 +244,39 @@ class GasPlan(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """What the chain answered for one decision, all of it read after the payload came.
-
-    ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers`` has
-    the result of each call that succeeded. ``code`` maps addresses to their code, which is empty
-    bytes for an address without code. Any other field is None if it could not be read.
-
-    ``native`` is the account's balance of the native coin. ``blocks_left`` is the number of blocks
-    for which the blockhash of a Solana payload stays valid. ``simulation`` has the balance changes
-    of every holder, without the fee for gas. ``bought_decimals`` and ``bought_symbol`` describe a
-    token bought on another chain, as that chain's node states them.
-
-    The following fields are for the signer only. On EVM chains: ``nonce``, the node's next nonce,
-    and ``base_fee`` and ``priority`` in wei per unit of gas. On Solana: ``last_valid``, the last
-    block height at which a transaction made now can be executed. ``problem`` says why something
-    could not be read.
-    """
+    """What the chain answered for one decision, all of it read after the payload came. A field is
+    None if it could not be read or is not needed; ``problem`` says why something could not be
+    read."""
 
     now: datetime
+    """The time by the agent's clock."""
     chain_id: int | None = None
     genesis_hash: str | None = None
     code: Mapping[str, bytes] = field(default_factory=dict)
+    """The code by address; empty bytes for an address without code."""
     answers: Mapping[Read, bytes] = field(default_factory=dict)
+    """The result of each call that succeeded."""
     native: int | None = None
+    """The account's balance of the native coin."""
     gas: GasPlan | None = None
     simulation: Simulation | None = None
+    """The balance changes of every holder, without the fee for gas."""
     blocks_left: int | None = None
+    """The number of blocks for which the blockhash of a Solana payload stays valid."""
     time: int | None = None
+    """The time of the newest block, in Unix seconds."""
     bought_decimals: int | None = None
+    """The decimals of a token bought on another chain, as that chain's node states them."""
     bought_symbol: str | None = None
+    """The symbol of that token, from the same node."""
     nonce: int | None = None
+    """The node's next nonce. Only the signer needs this and the next three fields."""
     base_fee: int | None = None
+    """In wei per unit of gas."""
     priority: int | None = None
+    """The priority fee in wei per unit of gas."""
     last_valid: int | None = None
+    """On Solana, the last block height at which a transaction made now can be executed."""
     problem: str | None = None
 
     @property
@@ -358,8 +357,8 @@ def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Rea
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Returns each nonce of the payload, with the call to the chain that tells whether the nonce is
-    unused. ``owner`` is the address of the signing account."""
+    """Returns a pair for each nonce of the payload: the nonce, and the call that asks the chain
+    whether it is unused. ``owner`` is the address of the signing account."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -381,8 +380,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """Returns the call to the chain that tells whether a document signed earlier is still unused.
-    None for a document that never expires, and for a transaction."""
+    """Returns the call that asks the chain whether a document signed earlier is still unused. None
+    for a document that never expires, and for a transaction."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -416,20 +415,21 @@ def _number(value: object) -> int:
 
 
 class Case(Struct, frozen=True):
-    """A payload in decoded form (``claim``) and everything that the rules compare it with. ``step``
-    is the document's position in a chain of signatures, None for transactions. ``nonce`` is that of
-    an EVM transaction. ``replaces`` is the hash of the waiting transaction whose nonce the payload
-    reuses; None if it has a nonce of its own."""
+    """A payload in decoded form (``claim``) and everything that the rules compare it with."""
 
     claim: Claim
     purpose: Purpose
     step: ChainStep | None
+    """The document's position in a chain of signatures; None for transactions."""
     promise: Promise
     policy: Policy
     facts: Facts
     memory: PastSignatures = ()
     replaces: str | None = None
+    """The hash of the waiting transaction whose nonce the payload reuses; None if it has a nonce of
+    its own."""
     nonce: int | None = None
+    """The nonce of an EVM transaction; None for other payloads."""
 
 
 class Objection(Struct, frozen=True):
@@ -445,8 +445,8 @@ Objections = Iterator[Objection]
 
 class Rule(Struct, frozen=True):
     """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
-    that the rule compares with what the user confirmed. A field whose meaning is in no rule's
-    ``binds`` is shown to the user as "not in the quote"."""
+    that the rule compares with what the user confirmed. The review tells the user which fields no
+    rule compares."""
 
     code: str
     severity: Severity

@@ -95,8 +95,9 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the key with a library other than OpenSSL. OpenSSL refuses an r that is small for
-        n, although RFC 7914 allows it and the example of Keystore v3 has such an r."""
+        """Derives the key with a library other than OpenSSL. OpenSSL refuses a small scrypt
+        parameter r together with a large n, although RFC 7914 allows it and the example of keystore
+        v3 has it."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -115,8 +116,8 @@ class Scrypt(Struct, frozen=True):
 
 
 class Pbkdf2(Struct, frozen=True):
-    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. Such files are read but
-    never written."""
+    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. The wallet reads key files
+    with this derivation but writes none."""
 
     salt: bytes
     iterations: int
@@ -134,8 +135,8 @@ Derivation = Scrypt | Pbkdf2
 
 def read_derivation(name: object, parameters: object) -> Derivation:
     """Returns the key derivation that a key file states: ``name`` and ``parameters`` are its fields
-    ``kdf`` and ``kdfparams``. Raises Refused if they cannot be read or the derivation would cost
-    too much memory or time."""
+    ``kdf`` and ``kdfparams``. Raises Refused if one of the two cannot be read, or if the derivation
+    would cost too much memory or time."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
@@ -308,8 +309,8 @@ class KeyFile(Struct, frozen=True):
 
     def open(self, key: SecretBytes) -> SecretBytes:
         """Returns the 32 bytes of the private key (EVM) or of its seed (Solana). ``key`` is the key
-        derived from the pass phrase. Raises Refused if it is wrong or the plain part of the file
-        was changed."""
+        derived from the pass phrase. Raises Refused if ``key`` is wrong or the plain part of the
+        file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)

@@ -156,8 +156,8 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """Returns the address of the private key (EVM) or seed (Solana) ``secret``. Raises Refused if
-    it is not a key of this kind."""
+    """Returns the address that belongs to ``secret``, a private key (EVM) or seed (Solana). Raises
+    Refused if ``secret`` is not valid for this kind."""
     if len(secret) != 32:
         raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())

@@ -239,8 +239,8 @@ async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
 
 
 async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the balances, the deposit in the EntryPoint and the existence of an account's
-    smart account, all read in one batch."""
+    """Answers with an account's smart account: its balances, its deposit in the EntryPoint, and
+    whether it exists. All of it is read in one batch."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
         raise Refused("other_chain", f"there are no smart accounts on {link.name}")
@@ -394,7 +394,7 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with ``decimals``, which its contract states. If these are None, the
+    """Returns the token with ``decimals``, which its contract states. If ``decimals`` is None, the
     returned token has 0 decimals and a symbol like ``base units of USDC``, so that its allowance
     can still be listed."""
     if decimals is None:
@@ -476,8 +476,8 @@ async def _solana_allowances(
     makers: dict[str, str],
 ) -> Allowances:
     """Returns the delegations (allowances) of the account's token accounts for these tokens.
-    ``makers`` has provider codes by key. Raises Refused if the node does not answer or is on the
-    wrong chain."""
+    ``makers`` maps the Solana keys of providers to provider codes. Raises Refused if the node does
+    not answer or is on the wrong chain."""
     by_mint = {token.contract: token for token in tokens if token.contract is not None}
     async with chains.asking(link) as client:
         token_list = await token_accounts(client, account.address)

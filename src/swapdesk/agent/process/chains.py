@@ -63,8 +63,8 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """Returns what the node says about the owner's token accounts: one item for each token program,
-    a list of that program's accounts."""
+    """Returns one item for each token program: the node's list of the owner's accounts under that
+    program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(

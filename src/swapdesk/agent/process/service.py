@@ -70,8 +70,8 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """Returns the next frame from the desk. Waits first while the desk has left too many bytes
-        of answers unread."""
+        """Returns the next frame from the desk. If the desk has left too many bytes of answers
+        unread, waits first until it has read them."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()
@@ -80,8 +80,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Queues a frame, which is then written whole and after all earlier ones. Raises FrameError
-        if the frame is too large; nothing of it is written then."""
+        """Queues a frame; it is written whole, after all earlier ones. Raises FrameError, and
+        writes nothing of the frame, if it is too large."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))

@@ -90,9 +90,9 @@ class Wallet:
     async def unlock(
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
-        """Opens the key files of ``addresses``, or all if that is None. Each key derivation runs in
-        its own thread. Returns the keys that did not open, each with the reason. Raises Refused if
-        none opened."""
+        """Opens the key files of ``addresses``, or all if ``addresses`` is None. Each key
+        derivation runs in its own thread. Returns the keys that did not open, each with the reason.
+        Raises Refused if none opened."""
         wanted = None if addresses is None else set(addresses)
         files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)
@@ -131,7 +131,7 @@ class Wallet:
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
         """Opens the spending policy with the pass phrase, at the same time as the keys. A policy
-        that does not open with it stays closed, because it does not belong to this wallet."""
+        that this pass phrase does not open stays closed, because it is not this wallet's."""
         derivation = self._policy.derivation()
         if derivation is not None:
             held, sealed = derivation
@@ -253,7 +253,7 @@ class Wallet:
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """Returns the account at ``address`` and its private key. The key is read from its file
         with the pass phrase, even if the account is unlocked. Raises Refused if the pass phrase
-        does not open it."""
+        does not open the file."""
         files, _ = self._directory.read()
         file = next((file for file in files if file.account.address == address), None)
         if file is None:

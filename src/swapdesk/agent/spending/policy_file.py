@@ -44,8 +44,9 @@ class PolicyUnknown(Exception):
 
 
 class HeldPolicy(Struct, frozen=True):
-    """The content of a policy file. ``policy`` is the policy that applies; ``sealed`` is the JSON
-    text of the policy that the pass phrase protects; ``crypto`` is its seal."""
+    """The content of a policy file. ``sealed`` is the JSON text of the policy that was set with the
+    pass phrase, and ``crypto`` its seal. ``policy`` is the policy that applies: the sealed one, or
+    a stricter one that was set since without the pass phrase."""
 
     policy: SpendingPolicy
     sealed: str
@@ -67,7 +68,7 @@ class PolicyKeeper:
 
     def read(self) -> HeldPolicy | None:
         """Returns the content of the policy file; None if no policy was ever set. Raises
-        PolicyUnknown if the file is not the one that was written."""
+        PolicyUnknown if the file is not as this program last wrote it."""
         expected = self._spent().policies()
         content = self._content()
         if content is None:

@@ -48,8 +48,9 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 
 
 def taking_text(taking: Taking) -> str:
-    """Returns a taking (what a signature lets be taken) as JSON text for the records. Amounts and
-    nonces are texts, because they have more digits than a number of the database."""
+    """Returns a taking (what a signature allows to be taken) as JSON text for the records. Amounts
+    and nonces are written as text, because they can have more digits than a number in the
+    database."""
     nonce = taking.nonce
     entry = {
         **asdict(taking),
@@ -394,9 +395,10 @@ class Records:
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns up to ``most`` transactions (-1 for all) recorded after position ``after``,
-        oldest first; only those of ``intent_id`` unless it is None. The second value is the
-        position from which the next page continues, None after the last page."""
+        """Returns (transactions, next). ``transactions`` are those recorded after position
+        ``after``, oldest first, at most ``most`` of them (-1 means no limit); only those of
+        ``intent_id`` unless it is None. ``next`` is the position after which the next page begins,
+        None after the last page."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",

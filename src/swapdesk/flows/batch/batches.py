@@ -174,16 +174,17 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Records in the journal the state of a group's create request, together with its rows. Returns
-    whether the state changed. Returns False too if another group of this journal has ``multi_id``.
+    """Records in the journal the new state of a group's create request, and of the group's rows.
+    Returns whether the state changed. Returns False too if another group of this journal has
+    ``multi_id``.
 
     SENT: the request may be sent now, but only if True is returned; otherwise it was sent or
     decided before. PREPARED: nothing was created, so the request may be sent again. UNKNOWN:
     ``code`` says why the outcome is not known.
 
-    REFUSED: none of its orders exists, and ``reasons`` has a sentence for each row. DONE: the group
-    has the id ``multi_id`` at the service, and :func:`move_row` records every row in the same
-    transaction. If a search found the group, ``code`` says how the answer was lost.
+    REFUSED: none of the group's orders exists, and ``reasons`` has a sentence for each row. DONE:
+    the group has the id ``multi_id`` at the service, and :func:`move_row` records every row in the
+    same database transaction. If a search found the group, ``code`` says how the answer was lost.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
@@ -241,8 +242,9 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """Records in the journal that the batch of ``group`` has ended, if all its groups have. If all
-    were refused, the batch is refused and gives up its claim on the rows; otherwise it is done."""
+    """Records in the journal that the batch of ``group`` has ended, once all its groups have. If
+    every group was refused, the batch is refused and gives up its claim on the rows; otherwise it
+    is done."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

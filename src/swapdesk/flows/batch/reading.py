@@ -261,7 +261,8 @@ def _text(name: str, content: bytes) -> str:
 
 def _encoding(content: bytes) -> str:
     """Returns the encoding of a file, by its byte order mark. A file without a mark is UTF-16 if
-    one of its first two bytes is zero, as in a Latin letter; otherwise it is UTF-8."""
+    exactly one of its first two bytes is zero, as it is for a Latin letter; otherwise it is
+    UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
@@ -269,7 +270,7 @@ def _encoding(content: bytes) -> str:
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yields each record of the CSV that is not blank, with the number of the line in which it
-    begins. Raises UnreadableFile if its quotes are wrong or a cell is too large."""
+    begins. Raises UnreadableFile if quotes in the text are wrong or a cell is too large."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -383,8 +384,9 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Returns the column of each cell in a row, None where the heading is unknown, and the unknown
-    headings. Raises UnreadableFile if a column is there twice or a needed one is missing."""
+    """Returns (columns, unknown). ``columns`` has the column of each cell in a row, None where the
+    heading is unknown; ``unknown`` has the unknown headings. Raises UnreadableFile if a column is
+    there twice or a needed one is missing."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
@@ -423,8 +425,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns the cells ``sell_amount`` and the one after it if they may be one amount that was
-    split at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
+    """Returns the cell ``sell_amount`` and the next one if the two may be one amount that was split
+    at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -512,8 +514,8 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Returns the typed text, extended by what all of ``offers`` that begin with it have in
-    common."""
+    """Returns the longest beginning that all ``offers`` beginning with ``typed`` have in common;
+    ``typed`` itself if there are none."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed

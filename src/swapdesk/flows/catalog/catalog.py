@@ -302,12 +302,12 @@ class Resolution(Struct, frozen=True):
 
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
-    """Returns the token that ``spec`` names, ignoring case, and all candidates.
+    """Returns the token that ``spec`` names, ignoring case, and all candidates, best first.
 
-    Unverified and malicious tokens are candidates only if no other token fits. The candidate with
-    the lowest priority is chosen, then the lowest rank. If no candidate has a priority, the lowest
-    rank decides, then a coin comes before tokens with a contract, then the more important chain, so
-    that "btc" means Bitcoin's coin.
+    Unverified and malicious tokens are candidates only if no other token fits. The best candidate
+    has the lowest priority number, then the lowest rank number. If no candidate has a priority, the
+    order is: lowest rank number, coins before tokens with a contract, more important chains first.
+    So "btc" means Bitcoin's coin.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
@@ -343,8 +343,8 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious; all ``rows`` if none is. Without this
-    filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
+    """Returns the verified tokens that are not malicious; if there are none, all ``rows``. Without
+    this filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
     named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows

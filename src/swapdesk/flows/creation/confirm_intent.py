@@ -143,9 +143,9 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account that ``text``, written as ``@name``, names.
-        Returns ``text`` unchanged if it is not such a name, if the address book has the name, or if
-        no account of that name passes ``check``."""
+        """Returns the address of the wallet's account whose name ``text`` gives in the form
+        ``@name``. Returns ``text`` unchanged if it is not in that form, if the address book has the
+        name, or if no account of that name passes ``check``."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -153,9 +153,10 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns addresses of the wallet's accounts by lower-case account name, for accounts that
-        can receive the token bought (with ``refund`` the token sold). If accounts share a name,
-        only the first counts. Names that the address book uses are left out."""
+        """Returns the addresses of those accounts of the wallet that can receive the token bought
+        (with ``refund``, the token sold). The keys are the accounts' names in lower case. If
+        accounts share a name, only the first counts. Names that the address book uses are left
+        out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():

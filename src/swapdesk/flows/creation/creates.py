@@ -79,9 +79,9 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Records in the journal that no order was or will be created for the intent, if its state is
-    one of ``among``. Returns False if its outcome was recorded earlier. If the create request was
-    never sent, the last part of its swap is refused too."""
+    """Records in the journal that no order was or will be created for the intent, if the intent's
+    create operation is in one of the states ``among``. Returns False otherwise. If the create
+    request was never sent, the last part of the intent's swap is refused too."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(

@@ -120,7 +120,7 @@ class ExchangeFlow:
     """Creates the orders of intents, with at most one request at a time per intent. ``skew_limit``
     is the largest difference in seconds between the service's clock and this machine's clock at
     which orders are created; None if the desk follows the service's clock. ``running`` has the ids
-    of the intents that are being worked on; a new connection gets the same set."""
+    of the intents that are being worked on; all connections of the desk share this set."""
 
     def __init__(
         self,
@@ -380,9 +380,9 @@ class ExchangeFlow:
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Reads a created order from the service a second time, and a third time if its first
-        answer had no deposit address: two answers must name the same address. Returns the order
-        with the resulting decision about showing the address."""
+        """Reads a created order back from the service; twice if the answer that created it had no
+        deposit address, because two answers must name the same address. Returns the order with the
+        resulting decision about showing the address."""
         order = created.order
         for _ in range(2):
             try:

@@ -39,9 +39,9 @@ class DepositPhase(Enum):
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
     """Returns how much of the order's deposit is shown. HIDDEN means that the address is withheld
-    while the order still awaits its deposit. After the deadline the result is EXPIRED. An address
-    withheld for any other reason than an outstanding second answer of the service stays HIDDEN even
-    then."""
+    while the order awaits its deposit, EXPIRED that the deadline has passed. If both are true, the
+    result is EXPIRED if the address was withheld only until the service confirms the order in a
+    second answer, otherwise HIDDEN."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)

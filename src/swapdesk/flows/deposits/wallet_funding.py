@@ -201,9 +201,9 @@ async def signed_transfer(
     watch: Watch,
 ) -> Signature | SignedTransaction:
     """Has the wallet review and sign the transfer that ``promise`` describes, and returns it.
-    ``look`` shows a review to the trader. ``refusal`` returns why the order must no longer be paid,
-    None if it may. Raises NotAgreed, NotSignable and WalletError; in each case nothing was
-    signed."""
+    ``look`` shows a review to the trader. ``refusal`` returns the reason why the order must no
+    longer be paid, None if there is no such reason. Raises NotAgreed, NotSignable and WalletError;
+    in each case nothing was signed."""
     seen = over = False
     unseen = 0
 
@@ -399,9 +399,9 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the order in its newest state must not be paid; None if it may be. Now is the
-        later of the service's clock and the local clock, so that setting the local clock back does
-        not extend the deadline."""
+        """Returns why the order in its newest state must not be paid; None if it may be. The time
+        is taken from the service's clock or the local clock, whichever is later, so that setting
+        the local clock back does not extend the deadline."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         newest = self.current(tracked.service_id) or tracked
         reason = not_payable(newest, now)

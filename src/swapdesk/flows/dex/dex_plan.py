@@ -66,7 +66,7 @@ class SwapPlan(Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """True if the venue is expected to send the swap's transaction, which it does if the last
+        """True if the venue is expected to send the swap's transaction. This is so if the last
         document to sign is an order."""
         return bool(self.signatures) and self.signatures[-1] != PERMIT
 

@@ -278,8 +278,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """A release of an order (``standing``) with the sentence that says why the address is hidden
-    (``withheld``), which is None only if the address is released."""
+    """A release of an order. ``withheld`` is a sentence that says why the address is hidden; it is
+    None only if the address is released."""
 
     standing: DepositRelease
     withheld: str | None

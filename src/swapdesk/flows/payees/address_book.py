@@ -71,8 +71,8 @@ class BookEntry(Struct, frozen=True):
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """Returns True if the entry is for this kind of chain and, if both name a chain, for the
-        same chain."""
+        """Returns True if the entry is for this kind of chain and for this chain. An entry without
+        a chain fits every chain of its kind; if ``chain`` is None, only the kind is compared."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()

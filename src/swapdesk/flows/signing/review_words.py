@@ -107,8 +107,8 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
     """Returns the text of the confirmed value of a line, shortened if it only repeats the signed
-    value. ``own`` is the account's address in the spelling of the lines, ``wallet`` the account's
-    name."""
+    value. ``own`` is the account's address, written as in the review's lines; ``wallet`` is the
+    account's name."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -177,8 +177,8 @@ def unmatched(review: Review) -> tuple[str, ...]:
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
-    """Returns the balance changes of the review's simulation by holder, the signing account first.
-    Empty if there was no simulation."""
+    """Returns what each holder gains or loses in the review's simulation, the signing account
+    first. Empty if there was no simulation."""
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}
@@ -238,9 +238,9 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Splits the rows of a review into rows of fields and one row for each payment. Among the
-    former, rows that several payments have in common appear once. With fewer payments than
-    :data:`FEWEST`, returns all rows unchanged as fields, and no payments."""
+    """Splits the rows of a review into field rows and payment rows, one for each payment. Field
+    rows that several payments have in common are merged into one. With fewer payments than
+    :data:`FEWEST`, returns all rows unchanged as field rows, and no payment rows."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:
@@ -292,8 +292,9 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with numbered fields of the same name, signed value and confirmed value
-    merged into one row that states their count, such as ``Memo, 3 times``."""
+    """Merges rows of numbered fields that have the same name, signed value and confirmed value into
+    one row that states their count, such as ``Memo, 3 times``. Returns the merged and all other
+    rows."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

@@ -51,12 +51,12 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 class ReplacementKind(Struct, frozen=True):
     """One way to replace a waiting transaction, by a higher fee or a cancellation, with the words
-    for it. In the functions below, the first transaction is the waiting one; a sequence has all
-    transactions with its nonce, oldest first.
+    for it. For the fields that are functions, the first transaction is the waiting one; a sequence
+    has all transactions with its nonce, oldest first.
 
-    ``kept`` begins the message that the first transaction is not replaced. ``over`` says why it no
-    longer waits, by its state. ``done_code``, ``kept_code`` and ``open_code`` are the outcomes'
-    codes for scripts.
+    ``kept`` says in a message that the first transaction is not replaced, such as ``was not
+    cancelled``. ``over`` maps the state of a transaction to the reason why it no longer waits.
+    ``done_code``, ``kept_code`` and ``open_code`` are the outcomes' codes for scripts.
     """
 
     noun: str

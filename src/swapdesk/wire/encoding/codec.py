@@ -207,11 +207,12 @@ def _text(value: object) -> str:
 
 
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-    """Returns a value as UTF-8 JSON without blanks, with all digits of Decimals and times as RFC
-    3339. Models are written under their wire names; ``exclude_none`` and ``exclude_unset`` apply to
-    models only.
+    """Returns a value as UTF-8 JSON without blanks. Decimals keep all their digits; times are
+    written as RFC 3339.
 
-    Raises TypeError for a float or an unknown type, and NumberError for a number out of bounds.
+    Models are written under their wire names; ``exclude_none`` and ``exclude_unset`` apply to
+    models only. Raises TypeError for a float or an unknown type, and NumberError for a number out
+    of bounds.
     """
     out: list[str] = []
     _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})

@@ -26,8 +26,8 @@ _HEAVIEST = 16 * 1024
 
 
 class Shared(Struct, frozen=True):
-    """Metadata for a field, used as ``Annotated[Token, Shared()]``. If the same object, with the
-    same ``id``, is read twice, the model made for the first is reused for the second."""
+    """Metadata for a field, used as ``Annotated[Token, Shared()]``. If an equal JSON object with
+    the same ``id`` is read again, the model that was made the first time is reused."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

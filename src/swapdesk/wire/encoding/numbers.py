@@ -58,10 +58,10 @@ class WireNumber(str):
 
 
 class FarNumber(Struct, frozen=True):
-    """The exact text of a JSON number that is too long or too large for the wire. A client accepts
-    such a number only in a member that nobody reads, because no field accepts a FarNumber. The
-    class is not a dataclass: a model would write a dataclass as an object with fields, not as the
-    number that came."""
+    """The exact text of a JSON number that is too long or too large for the wire. No field accepts
+    a FarNumber; a client therefore tolerates it only in members that it does not read. The class is
+    not a dataclass, because a model would write a dataclass as an object instead of the original
+    number."""
 
     text: str
 
@@ -135,8 +135,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Returns metadata for ``Annotated`` which makes pydantic read the type by the function
-    ``read``. In the JSON schema, the type is called ``json_type``."""
+    """Returns metadata for ``Annotated``: pydantic calls the function ``read`` to read a value of
+    the type. ``json_type`` is the name of the type in the JSON schema."""
 
     def validate(value: object) -> Any:
         try:
@@ -295,7 +295,8 @@ def from_base_units(units: int, decimals: int) -> Decimal:
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
     """Returns the amount rounded to ``decimals`` digits: up if ``up`` is True, for amounts to pay,
-    else down, for amounts to receive. Raises NumberError."""
+    else down, for amounts to receive. Raises NumberError if the amount is far too large or too
+    small."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")

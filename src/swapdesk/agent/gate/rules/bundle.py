@@ -273,8 +273,8 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
     """Yields an objection if, in the simulation, a deposit address gets another amount than its
-    order asks for, or the account loses more than the deposits and the confirmed network fee. Also
-    if there was no simulation, or it failed."""
+    order asks for, or the account loses more than the deposits and the confirmed network fee. A
+    simulation that failed or is missing is an objection too."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

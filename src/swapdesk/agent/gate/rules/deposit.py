@@ -103,8 +103,8 @@ def memo_is_the_orders(case: Case) -> Objections:
 
 @warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
-    """Yields a warning if a deposit that needs no memo carries one. The order's own id is allowed
-    as a memo, so that two equal payments differ."""
+    """Yields a warning if a deposit carries a memo that it does not need. The order's own id is
+    accepted as a memo, because it makes two equal payments differ."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return
@@ -136,9 +136,9 @@ def call_is_paid_at_once(case: Case) -> Objections:
 
 @warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
-    """Yields a warning if an API call is paid on a chain, in a token or to a payee that no earlier
-    call had in this combination. The user is not asked about each call, so a service that was taken
-    over could otherwise redirect the payments."""
+    """Yields a warning if earlier API calls were paid, but none on this chain, in this token and to
+    this payee. The user is not asked about each call, so a service that was taken over could
+    otherwise redirect the payments."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:
@@ -216,8 +216,9 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns every payment of the confirmed withdrawal in its order; empty if ``promise`` has no
-    withdrawal. The wei that the EntryPoint keeps for gas comes last, if any of it is withdrawn."""
+    """Returns all payments of the confirmed withdrawal in the order in which they are made; empty
+    if ``promise`` has no withdrawal. The wei that the EntryPoint keeps for gas comes last, if any
+    of it is withdrawn."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)

@@ -119,8 +119,8 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """Yields an objection if an order, swap or payment signed earlier may still be executed,
-    because the two together would take twice what was confirmed."""
+    """Yields an objection if an order, swap or payment signed earlier may still be executed.
+    Together with this payload it would take twice what was confirmed."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
