@@ -7,13 +7,15 @@ included.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import pytest_asyncio
 from msgspec import Struct
 
 from flows.dex.swapping import Place, Swapper
@@ -164,9 +166,26 @@ async def on_chain(someone: Swapper, sell: Token, buy: Token) -> dict[str, int]:
     return told
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
+async def unsigned(
+    place: Place, first: Swapper, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Swapper]:
+    """Who signs nothing, and stays as they are whatever they are told."""
+    async with victim(place, first, tmp_path_factory.mktemp("unsigned")) as someone:
+        yield someone
+
+
+@asynccontextmanager
+async def victim(place: Place, first: Swapper, directory: Path) -> AsyncIterator[Swapper]:
+    async with place.someone(directory, first) as someone:
+        await someone.fund(USDC="100", WETH="0.02")
+        yield someone
+
+
 async def refused_for(
     place: Place,
     first: Swapper,
+    unsigned: Swapper,
     directory: Path,
     way: Way,
     path: str,
@@ -179,8 +198,7 @@ async def refused_for(
     floor = place.floor
     sell = floor.token("base", way.sell)
     buy = floor.token("ethereum" if way.venue == "me" else "base", way.buy)
-    async with place.someone(directory, first) as someone:
-        await someone.fund(USDC="100", WETH="0.02")
+    async with victim(place, first, directory) if honest else nullcontext(unsigned) as someone:
         intent = await someone.intent(way.venue, sell, buy, way.amount)
         before = await on_chain(someone, sell, buy)
         outcome = await someone.swapped(intent, after)
@@ -210,23 +228,31 @@ async def refused_for(
 
 @pytest.mark.parametrize("lie", LIES, ids=str)
 async def test_a_lie_obtains_no_signature(
-    place: Place, first: Swapper, tmp_path: Path, lie: Lie
+    place: Place, first: Swapper, unsigned: Swapper, tmp_path: Path, lie: Lie
 ) -> None:
     service = DishonestService(lie.path, lie.where, lie.change)
-    await refused_for(place, first, tmp_path, lie.way, lie.path, service, lie.rule, lie.honest)
+    await refused_for(
+        place, first, unsigned, tmp_path, lie.way, lie.path, service, lie.rule, lie.honest
+    )
     assert service.lies
 
 
 @pytest.mark.parametrize(("way", "path", "honest"), [(APPROVAL, APPROVE, 0), (STEPS, CHAIN, 1)])
 async def test_a_page_for_people_obtains_no_signature(
-    place: Place, first: Swapper, tmp_path: Path, way: Way, path: str, honest: int
+    place: Place,
+    first: Swapper,
+    unsigned: Swapper,
+    tmp_path: Path,
+    way: Way,
+    path: str,
+    honest: int,
 ) -> None:
     """Nothing was created by asking."""
 
     def page(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         return httpx2.Response(200, html="<h1>It works!</h1>") if _asks(request, path) else response
 
-    await refused_for(place, first, tmp_path, way, path, page, "ANSWER_NOT_JSON", honest)
+    await refused_for(place, first, unsigned, tmp_path, way, path, page, "ANSWER_NOT_JSON", honest)
 
 
 def _asks(request: httpx2.Request, path: str) -> bool:
