@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,9 @@ BRIDGE = Way("me", "USDC", "USDC", "60", ("allow",))
 
 def instead(value: Any) -> Callable[[Any], Any]:
     return lambda _: value
+
+
+PAGE = instead("")
 
 
 def besides(**changes: Any) -> Callable[[Any], Any]:
@@ -139,6 +143,9 @@ LIES = (
     Lie(STEPS, CHAIN, "", besides(totalSteps=3), "SIGNATURE_CHAIN", 1),
     Lie(STEPS, CHAIN, "", besides(key="another"), "SIGNATURE_CHAIN", 1),
     Lie(STEPS, CHAIN, "", besides(isComplete=False), "SIGNATURE_CHAIN", 1),
+    # A page for people in place of an answer
+    Lie(APPROVAL, APPROVE, "", PAGE, "ANSWER_NOT_JSON"),
+    Lie(STEPS, CHAIN, "", PAGE, "ANSWER_NOT_JSON", 1),
     # The create says one thing and the order, read again, another
     Lie(COIN, CREATE, "", sends(to=ATTACKER), "ORDER_DIFFERS"),
     Lie(COIN, CREATE, "", sends(value="1"), "ORDER_DIFFERS"),
@@ -182,28 +189,28 @@ async def victim(place: Place, first: Swapper, directory: Path) -> AsyncIterator
         yield someone
 
 
-async def refused_for(
-    place: Place,
-    first: Swapper,
-    unsigned: Swapper,
-    directory: Path,
-    way: Way,
-    path: str,
-    after: Callable[[httpx2.Request, httpx2.Response], httpx2.Response],
-    rule: str,
-    honest: int,
+def page(path: str, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """One for people in place of an answer."""
+    return httpx2.Response(200, html="<h1>It works!</h1>") if _asks(request, path) else response
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+async def test_a_lie_obtains_no_signature(
+    place: Place, first: Swapper, unsigned: Swapper, tmp_path: Path, lie: Lie
 ) -> None:
     """No signature leaves the agent but the honest ones before the lie, and nothing moves on the
     chain but an honest approval and its gas."""
-    floor = place.floor
+    floor, way = place.floor, lie.way
+    service = DishonestService(lie.path, lie.where, lie.change)
+    after = partial(page, lie.path) if lie.change is PAGE else service
     sell = floor.token("base", way.sell)
     buy = floor.token("ethereum" if way.venue == "me" else "base", way.buy)
-    async with victim(place, first, directory) if honest else nullcontext(unsigned) as someone:
+    async with victim(place, first, tmp_path) if lie.honest else nullcontext(unsigned) as someone:
         intent = await someone.intent(way.venue, sell, buy, way.amount)
         before = await on_chain(someone, sell, buy)
         outcome = await someone.swapped(intent, after)
         assert outcome.refused, outcome
-        assert someone.acts(intent.id) == list(way.before[:honest])
+        assert someone.acts(intent.id) == list(way.before[: lie.honest])
         after_it = await on_chain(someone, sell, buy)
         approved = await someone.agent.transactions(intent.id)
         assert {one.purpose for one in approved} <= {Purpose.APPROVE}
@@ -213,46 +220,18 @@ async def refused_for(
             moved[way.spender or way.venue] = int(Decimal(way.amount) * 10**sell.decimals)
         assert after_it == moved
         # The words: the rule, the money, who acts next.
-        assert rule in {outcome.code, *(one.code for one in outcome.findings)}, outcome
+        assert lie.rule in {outcome.code, *(one.code for one in outcome.findings)}, outcome
         assert outcome.failure.cause
         assert outcome.failure.money.startswith("in your wallet; nothing was swapped")
         assert (way.takes in outcome.failure.money) is bool(approved)
-        assert ("a signature for" in outcome.failure.money) is (honest > len(approved))
+        assert ("a signature for" in outcome.failure.money) is (lie.honest > len(approved))
         assert outcome.failure.next == "you: ask for new quotes"
         # And it is over: no later start goes on with it.
         assert open_swaps(someone.journal.ledger) == []
         create = someone.journal.ledger.get(intent.id)
         assert create is not None
-        assert create.state is (State.DONE if path == CREATE else State.REFUSED)
-
-
-@pytest.mark.parametrize("lie", LIES, ids=str)
-async def test_a_lie_obtains_no_signature(
-    place: Place, first: Swapper, unsigned: Swapper, tmp_path: Path, lie: Lie
-) -> None:
-    service = DishonestService(lie.path, lie.where, lie.change)
-    await refused_for(
-        place, first, unsigned, tmp_path, lie.way, lie.path, service, lie.rule, lie.honest
-    )
-    assert service.lies
-
-
-@pytest.mark.parametrize(("way", "path", "honest"), [(APPROVAL, APPROVE, 0), (STEPS, CHAIN, 1)])
-async def test_a_page_for_people_obtains_no_signature(
-    place: Place,
-    first: Swapper,
-    unsigned: Swapper,
-    tmp_path: Path,
-    way: Way,
-    path: str,
-    honest: int,
-) -> None:
-    """Nothing was created by asking."""
-
-    def page(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        return httpx2.Response(200, html="<h1>It works!</h1>") if _asks(request, path) else response
-
-    await refused_for(place, first, unsigned, tmp_path, way, path, page, "ANSWER_NOT_JSON", honest)
+        assert create.state is (State.DONE if lie.path == CREATE else State.REFUSED)
+    assert (lie.change is PAGE) is not bool(service.lies)
 
 
 def _asks(request: httpx2.Request, path: str) -> bool:
