@@ -234,8 +234,8 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def executed(self) -> bool:
-        """True if the chain executed this transaction, successfully or not. False if it was not
-        executed, or another one with the same nonce was."""
+        """True if the chain executed this transaction, successfully or not. False if it executed
+        another one with the same nonce, or neither."""
         return self.state is State.DONE or self.code == "FAILED"
 
     @property

@@ -144,7 +144,7 @@ class Bundle(Struct, frozen=True):
     @property
     def code(self) -> str | None:
         """Why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED. None if it
-        has not ended or has paid."""
+        has paid or has not ended."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property

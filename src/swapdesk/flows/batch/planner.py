@@ -428,8 +428,9 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
-    """Returns the output for ``amount``, interpolated between those of the smallest and the largest
-    amount in ``bucket``. None if the amount is outside the limits or an output is missing."""
+    """Returns the output for ``amount``, interpolated between the outputs of the smallest and the
+    largest amount in ``bucket``. None if ``amount`` is outside the limits or an output is
+    missing."""
     if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
         return None
     if not bucket.min <= amount <= bucket.max:
@@ -551,9 +552,9 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks the service for the limits of ``pairs``. Returns a finding for each pair whose
-        request failed, and the first error that was not caused by the pair itself, None if there
-        was none."""
+        """Asks the service for the limits of ``pairs``. Returns (findings, error). ``findings`` has
+        a finding for each pair whose request failed. ``error`` is the first error that was not
+        caused by the pair itself, None if there was none."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))
