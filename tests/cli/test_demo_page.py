@@ -12,6 +12,7 @@ from msgspec.structs import fields, replace
 from cli.desks import run_here
 from corpus.texts import control_texts, invisible_texts, web_texts
 from recorded_demo import recorded
+from rows import each_row
 from swapdesk.cli.demo_report import demo_page
 from swapdesk.flows.demo.stage import DEMOS, Stage, link_pane
 from swapdesk.web_page import LONGEST_TEXT
@@ -19,7 +20,8 @@ from swapdesk.wire.encoding.text import is_unsafe, safe_text
 from swapdesk.wire.tokens import Token
 from web_documents import WebDocument, hold_sealed
 
-TEXTS = web_texts() + control_texts()[::5] + invisible_texts()[::4]
+TEXTS = web_texts() + control_texts()[::20] + invisible_texts()[::8]
+"""More of them: ``tests/test_web_page.py``."""
 DRAWN = "Alice → Pell → ETH → Halyard → Bob"
 
 
@@ -148,7 +150,7 @@ def test_a_page_replaces_an_older_one_and_nothing_else(tmp_path: Path) -> None:
         assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("--page", "missing/demo.html"), "There is no folder missing"),

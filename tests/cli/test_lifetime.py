@@ -34,6 +34,7 @@ from harness import (
     wait_for,
 )
 from patience import PATIENCE
+from rows import each_row
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes", "--json")
 
@@ -330,7 +331,7 @@ PAIR = ("0.5", "eth.ethereum", "btc.bitcoin")
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "code", "name"),
     [
         (("--forward-to", "http://example.com/"), 2, "BAD_RECEIVER"),

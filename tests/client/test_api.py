@@ -3,12 +3,15 @@ by method and path."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import pkgutil
 import re
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from eth_account import Account
@@ -22,7 +25,9 @@ from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
 from service.world import BTC, ETH, TOKENS
+from swapdesk import wire
 from swapdesk.chain.smart_account import account_address
+from swapdesk.client import api
 from swapdesk.client.api import PartnerApi, find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
@@ -66,6 +71,26 @@ def test_there_is_one_method_per_operation_and_no_other() -> None:
     }
     called = {operation.name for operation in OPERATIONS if not operation.signed}
     assert methods - {"call"} == called, "what venues sign is no call of a client"
+
+
+def test_a_method_takes_and_returns_the_models_of_its_operation() -> None:
+    """The table names models in texts, which no type checker compares with an annotation."""
+    models = {
+        name: kind
+        for module in pkgutil.iter_modules(wire.__path__, f"{wire.__name__}.")
+        for name, kind in vars(importlib.import_module(module.name)).items()
+        if inspect.isclass(kind)
+    }
+    made_inside = {"OrderList", "MultiSenderQuery"}
+    for operation in OPERATIONS:
+        if operation.signed:
+            continue
+        method = getattr(PartnerApi, operation.name)
+        hints = get_type_hints(method, vars(api), models).values()
+        annotated = {kind for hint in hints for kind in (str(hint), *map(str, get_args(hint)))}
+        named = [operation.result, operation.query, operation.body]
+        wanted = {str(kind) for kind in named if getattr(kind, "__name__", "") not in made_inside}
+        assert wanted - {"None"} <= annotated, operation.name
 
 
 @each_row("operation", OPERATIONS, ids=lambda o: o.name)

@@ -232,7 +232,7 @@ async def test_a_new_list_replaces_the_old_one(
         assert file.execute("SELECT count(*) FROM generation").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("unknown", EVERY_KIND)
+@each_row("unknown", EVERY_KIND)
 async def test_a_new_member_of_a_chain_loses_no_token(
     cache: Catalog, unknown: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
@@ -282,9 +282,7 @@ async def test_an_unreadable_token_of_a_contract_is_said(
     assert cache.skipped == 1
 
 
-@pytest.mark.parametrize(
-    "body", [b"[]", b'{"tokens": 1, "total": 1, "totalPages": 1}', b'{"tokens": []}', b"{"]
-)
+@each_row("body", [b"[]", b'{"tokens": 1, "total": 1, "totalPages": 1}', b'{"tokens": []}', b"{"])
 async def test_a_page_of_another_shape_is_refused(
     cache: Catalog, body: bytes, clock: ManualClock
 ) -> None:

@@ -75,18 +75,15 @@ from swapdesk.wallet.protocol import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from wallet.agents import CHEAP
-from wallet.approving import approve
 from wallet.refusals import refused
 
 if TYPE_CHECKING:
     from swapdesk.wallet.client import WalletClient
 
-ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
-
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600, wallet=True) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
         yield running
 
 
@@ -110,28 +107,15 @@ class Bench(Struct):
                 await self.desk.clock.sleep(0.1)
 
 
-@asynccontextmanager
-async def bench_at(home: Path, sandbox: Sandbox) -> AsyncIterator[Bench]:
-    desk = Desk.open(load_settings({}, Home.at(home)))
+@pytest.fixture
+async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
+    """In a new home, without a wallet."""
+    desk = Desk.open(load_settings({}, Home.at(tmp_path)))
     await desk.connect(sandbox_connection(sandbox.ready), follow=False)
     await desk.refresh_reference()
     desk.wallet._program = CHEAP
     yield Bench(desk)
     await desk.close()
-
-
-@pytest.fixture
-async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
-    """In a new home, without a wallet."""
-    async with bench_at(tmp_path, sandbox) as bench:
-        yield bench
-
-
-@pytest.fixture
-async def rich(sandbox: Sandbox) -> AsyncIterator[Bench]:
-    """In the home of the sandbox, whose wallet has what the faucet gives."""
-    async with bench_at(sandbox.home, sandbox) as bench:
-        yield bench
 
 
 async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
@@ -237,45 +221,6 @@ async def test_a_wallet_is_filled_when_who_asked_is_gone(bench: Bench) -> None:
     await wallet.close()
     with pytest.raises(AgentGone):
         await waiting
-
-
-async def test_an_allowance_is_listed_and_revoked_once(rich: Bench) -> None:
-    wallet, clock = rich.wallet, rich.desk.clock
-    await wallet.unlock()
-    (account,) = [o for o in (await wallet.accounts()).accounts if o.kind is Kind.EVM]
-    link = wallet.link("BASE")
-    assert link is not None
-    (usdc,) = await wallet.tokens.called("base", ["USDC"])
-    await approve(wallet, clock, account, link, usdc, ROUTER, 100 * 10**6)
-
-    async def standing() -> list[int]:
-        told = await wallet.allowances(account, link)
-        return [a.units for one in told if one.chain == "base" for a in one.allowances]
-
-    async with asyncio.timeout(PATIENCE):
-        while not await standing():
-            await clock.sleep(0.1)
-    (given,) = [one for one in await wallet.allowances(account) if one.chain == "base"]
-    (allowance,) = given.allowances
-    assert (allowance.units, allowance.venue, given.complete) == (100 * 10**6, "fa", True)
-
-    proposed = await propose_revocation(wallet, clock, account, link, allowance)
-    assert proposed.review is not None
-    assert proposed.refusal is None
-    warned = RuleFinding("GAS_HIGH", Severity.WARN, "Gas is dear.")
-    wrong = RuleFinding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
-    refused = replace(proposed, review=replace(proposed.review, findings=(warned, wrong)))
-    assert refused.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
-    typed = replace(proposed, review=replace(proposed.review, phrase="revoke", findings=(warned,)))
-    assert typed.refusal == "Gas is dear. Rule GAS_HIGH."
-    ended = await proposed.send()
-    assert ended.done, ended
-    assert await standing() == []
-    # The next one is a new transaction, not this one again.
-    again = await propose_revocation(wallet, clock, account, link, allowance)
-    assert again.review is not None
-    names = [one.intent_id for one in await (await wallet.client()).transactions()]
-    assert sum(name.startswith("revoke") for name in names) == 1
 
 
 async def test_a_chain_that_does_not_answer_spoils_no_other(
@@ -576,6 +521,13 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         assert review.findings == ()
         assert review.title == "An approval of nothing: the allowance ends"
         assert all(line.match is not Match.DIFFERS for line in review.lines)
+        assert proposed.refusal is None
+        warned = RuleFinding("GAS_HIGH", Severity.WARN, "Gas is dear.")
+        wrong = RuleFinding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
+        refusing = replace(proposed, review=replace(review, findings=(warned, wrong)))
+        assert refusing.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
+        typed = replace(proposed, review=replace(review, phrase="revoke", findings=(warned,)))
+        assert typed.refusal == "Gas is dear. Rule GAS_HIGH."
         # Signed and not sent, as a desk leaves it that ends here: the next one goes on with it.
         written = await (await someone.wallet.client()).sign(review)
         assert isinstance(written, SignedTransaction)

@@ -172,7 +172,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
         assert end_of(silent, board.asked_at) == asked + VALIDITY
 
 
-@pytest.mark.parametrize("private_send", [True, False])
+@each_row("private_send", [True, False])
 async def test_the_same_token_goes_by_private_routes(
     desk: QuoteDesk, catalog: Catalog, private_send: bool
 ) -> None:
@@ -244,7 +244,7 @@ def test_the_widest_bounds_of_the_asked_routes(
     assert bounds_of(PairLimits(**kinds), types) == bounds
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem", "place"),
     [
         ("1,5", '"1,5": write 1.5.', 1),
@@ -257,7 +257,7 @@ def test_the_widest_bounds_of_the_asked_routes(
         ("-1", "An amount has no sign.", 0),
     ],
 )
-async def test_an_amount_that_is_none_names_the_place(
+def test_an_amount_that_is_none_names_the_place(
     text: str, problem: str, place: int, catalog: Catalog
 ) -> None:
     with pytest.raises(AmountError) as refused:
@@ -290,7 +290,7 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
     assert [row.quote for row in ranking.rows] == [kept]
 
 
-@pytest.mark.parametrize("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
+@each_row("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
 async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
     world: World, catalog: Catalog, wish: QuoteRequest, ahead: float
 ) -> None:

@@ -301,14 +301,6 @@ def test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed() -> None:
     ]
 
 
-def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:
-    ranking = ranked(quote(1, "3", type="dex"), quote(2, "2"))
-    assert order(ranking) == ["v1", "v2"]
-    assert [row.on_chain for row in ranking.rows] == [True, False]
-    assert ranking.best_at(NOW) == ranking.rows[0]
-    assert ranking.default_at(NOW) == ranking.rows[0]
-
-
 def test_reverse_quotes_are_ranked_by_what_they_take() -> None:
     ranking = ranked(reverse(1, "0.51"), reverse(2, "0.50"), wish=TO_RECEIVE)
     assert order(ranking) == ["v2", "v1"]
@@ -328,14 +320,6 @@ def test_fees_that_are_not_in_the_ranking_are_marked() -> None:
     }
     assert badges == {"v1": ("gross",), "v2": (), "v3": ("differs",), "v4": ("pays nothing",)}
     assert [fees_kind(one) for one in (gross, quote(4), PRIVATE)] == ["usd", "in price", "in price"]
-
-
-def test_the_best_mark_moves_when_the_best_expires() -> None:
-    soon = quote(1, "2", valid_until=NOW + timedelta(seconds=10))
-    ranking = ranked(soon, quote(2, "1"))
-    assert ranking.best_at(NOW) == ranking.rows[0]
-    assert ranking.best_at(NOW + timedelta(seconds=10)) == ranking.rows[1]
-    assert ranking.best_at(NOW + timedelta(seconds=60)) is None
 
 
 def test_after_a_refresh_the_cursor_stays_on_the_provider() -> None:

@@ -22,7 +22,7 @@ import pytest
 import manual_time
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
-from flows.test_order_transactions import HASH, OTHER
+from flows.test_order_choice import HASH, OTHER
 from rows import each_row
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.cli.order_reports import deposit_of, order_facts
@@ -210,14 +210,6 @@ def test_the_age_is_said_only_without_a_stream(
     state: StreamState, seconds: float, said: str
 ) -> None:
     assert stale_words(state, seconds) == said
-
-
-async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed) -> None:
-    before = followed.order
-    followed.told("stream", deposit_address="0x" + "9" * 40)
-    assert "another deposit address" in (followed.order.withheld or "")
-    assert followed.order.order.deposit_address == before.order.deposit_address
-    assert followed.trade.known(followed.order_id).withheld is not None
 
 
 async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_have_made_it(

@@ -318,7 +318,7 @@ async def test_a_head_that_never_ends_is_given_up(
 @each_row("kept", ["", "\n", "whsec_", "whsec_c2hvcnQ=", "whsec_???", "whsec_" + "QUJD" * 30])
 def test_a_file_without_a_secret_signs_nothing(tmp_path: Path, kept: str) -> None:
     file = tmp_path / "webhook.secret"
-    write_private(file, kept.encode())
+    write_private(file, kept.encode(), replace=True)
     with pytest.raises(WebhookRefused, match="holds no secret"):
         signing_secret(file)
     assert file.read_text() == kept

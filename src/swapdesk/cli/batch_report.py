@@ -484,9 +484,9 @@ def _say(output: Output, group: Group) -> None:
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
     """Returns the error to raise after groups of a batch were created; None if everything went
-    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise it reports ``stopped``,
-    the error that stopped the creation; without one, it names the first row to which the service
-    gave a different order."""
+    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise the error reports
+    ``stopped``, the error that stopped the creation; without one, it names the first row for which
+    the service created a different order."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(

@@ -24,7 +24,7 @@ from swapdesk.settings import SANDBOX, Settings
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting, its value as text with secrets masked, and where the value was read, such as
+    """A setting, its value as text with secrets masked, and where the value comes from, such as
     ``default``."""
 
     value: str

@@ -166,10 +166,10 @@ def swap(
     The best usable route is taken, unless --type, --provider or --quote choose one. At a terminal
     the order is shown and confirmed with yes; in a pipe --yes is needed.
 
-    A dex route, chosen by --type dex or by its --quote, is swapped by the wallet of this profile:
-    it approves, signs and sends what passes your own checks. Without --to the account that swaps
-    also receives. With --dry-run nothing is created, signed or sent; what would be posted or signed
-    is printed.
+    On a dex route, chosen with --type dex or with the --quote of one, the wallet of this profile
+    makes the swap: it approves, signs and sends what passes your own checks. Without --to the
+    account that swaps also receives. With --dry-run nothing is created, signed or sent; what would
+    be posted or signed is printed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -324,7 +324,7 @@ def fund() -> None:
 )
 @desk_command(Declared(Effect.ONLY_READS, prints=("swapdesk.flows.dex.dex_swap:DryRun",)))
 def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
-    """Print the unsigned payload of a quote of an on-chain route that was shown before.
+    """Print the unsigned payload for a quote of an on-chain route.
 
     The service is first asked what the quote needs, and the wallet's gate checks the payload
     against the present state of the chain. Nothing is created, signed or sent. Exit 9 if the gate

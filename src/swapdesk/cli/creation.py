@@ -321,8 +321,8 @@ class Creation:
     def _accepted(self, intent: Intent, created: Created) -> Created:
         """Accepts a created order whose output is lower than the confirmed output, if the output is
         not below ``--min-out`` or if the user agrees. Returns the accepted order, whose deposit
-        address may be shown. Returns ``created`` unchanged, so that its address stays hidden, if
-        the lower output is not accepted or there is nothing to accept."""
+        address may be shown. Otherwise returns ``created`` unchanged; after a refusal, its address
+        stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created

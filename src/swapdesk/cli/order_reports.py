@@ -334,9 +334,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the orders that the filter ``kept`` selects, sorted. They are in the state that the
-    service states; if it cannot be asked, prints a message and returns them as the journal has
-    them."""
+    """Returns the orders that the filter ``kept`` selects, sorted, as the service has them. If the
+    service cannot be asked, prints a message and returns the orders as the journal has them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:

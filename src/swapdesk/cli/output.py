@@ -41,8 +41,8 @@ the name could become another one."""
 def replace_closed() -> None:
     """Replaces standard streams that the shell closed before the start, for example with ``>&-``.
     Otherwise the next opened file would get the number of the closed stream, and messages could be
-    written into it. Reading from the replacement returns nothing, messages are lost, and writing
-    data fails as on a full disk."""
+    written into that file. Reading from the replacement returns nothing, messages are lost, and
+    writing data fails as on a full disk."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -272,8 +272,8 @@ class Output:
     # Talk
 
     def talk(self, *sentences: str, document: Struct | None = None) -> None:
-        """Prints messages about the progress on standard error. With ``--json``, only ``document``
-        is printed instead, on standard output; if it is None, the messages are still printed."""
+        """Prints messages about the progress on standard error. With ``--json``, ``document`` is
+        printed on standard output instead; if it is None, the messages are printed all the same."""
         if document is not None and self.json:
             self.document(document)
             return

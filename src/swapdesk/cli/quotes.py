@@ -516,7 +516,8 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, result: QuoteResult) -> None:
-        """Adds an answer to the file, and removes answers that are too old or too many."""
+        """Adds an answer to the file, and removes old answers and those beyond the largest number
+        to keep."""
         ranking = result.ranking
         fresh = CachedResult(
             asked_at=result.asked_at,

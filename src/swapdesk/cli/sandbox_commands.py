@@ -586,7 +586,7 @@ def tape() -> None:
 def run_tape() -> None:
     """Play the tape FILE: keys, pauses, and waits for texts on the screen.
 
-    A tape plays only in the sandbox. In a terminal you see the desk of this home play it; ctrl+c
+    A tape plays only in the sandbox. In a terminal you see it play in the desk of this home; ctrl+c
     stops the tape, and the desk stays open for you. Exit 3 if an awaited text never came, 10 if the
     result differs from --check.
     """

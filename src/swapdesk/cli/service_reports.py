@@ -252,7 +252,7 @@ async def report_volume(call: CliContext) -> None:
 
 
 async def report_weeks(call: CliContext) -> None:
-    """Prints the volume by week: for people newest first, as JSON in the order of the service."""
+    """Prints the volume by week: newest first for people, oldest first as JSON."""
     output = call.output
     weeks = await call.link.api.get_weekly_volume()
     if not weeks:

@@ -380,9 +380,9 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """Calls an operation and returns its result together with the id of the request.
-        ``wrapped`` is the name of the member under which some servers return the result, instead of
-        alone. ``kind`` is the type of the result to decode; if it is None, the operation's own."""
+        """Calls an operation and returns its result together with the id of the request. Some
+        servers return the result as the only content, others as the member ``wrapped`` of an
+        object. ``kind`` is the type of the result to decode; if it is None, the operation's own."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,

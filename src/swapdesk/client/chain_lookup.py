@@ -285,8 +285,8 @@ class EvmBlocks(NodeHttp):
         been read."""
 
     async def begin(self) -> None:
-        """Starts the reading after the present newest block: the next block is the first one that
-        is read. Raises NodeError."""
+        """Starts the reading: the first block after the present newest one is the first that is
+        read. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1

@@ -339,9 +339,9 @@ class ApiTransport:
         """Sends one call and repeats it by the rules of the policy. The operation's deadline
         applies to each attempt, the policy's time limit to all attempts of a reading call together.
 
-        The call is not repeated at or after ``until``. If the service asked for a very long wait
-        before a reading operation is called again, such a call is not sent before the end of the
-        wait, but raises the same refusal.
+        The call is not repeated at or after ``until``. If the service refused a reading operation
+        and asked for a very long wait, later calls of this operation raise the same refusal,
+        without being sent, until the wait is over.
         """
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:

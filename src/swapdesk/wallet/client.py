@@ -86,9 +86,8 @@ class WalletClient:
     Every request raises AgentGone if the process ended, and Refused (or its subclass
     WrongPassphrase) if the agent refuses. Every method may be cancelled.
 
-    Requests and answers use two socket pairs, because pipes would be unsafe: any process of the
-    same user could open a pipe of the desk through ``/proc``, even without the right to debug, and
-    write into it as if it were the desk.
+    Requests and answers use socket pairs, because any process of the same user could open a pipe of
+    the desk through ``/proc`` and write into it in the desk's name.
     """
 
     def __init__(
@@ -291,8 +290,8 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Unlocks the keys of ``addresses``, or all keys if that is None. Returns the keys that did
-        not open, each with the reason. Raises WrongPassphrase if none opened."""
+        """Unlocks the keys of ``addresses``, or all keys if ``addresses`` is None. Returns the keys
+        that did not open, each with the reason. Raises WrongPassphrase if none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, key) for key in answer["closed"])
@@ -322,7 +321,7 @@ class WalletClient:
     ) -> tuple[ImportChoice, ...]:
         """Returns the addresses that ``material`` (a mnemonic, raw key or key file) leads to,
         without storing anything. A mnemonic gives one address for each of ``paths``, or for the
-        usual derivation paths if that is None."""
+        usual derivation paths if ``paths`` is None."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -494,8 +493,8 @@ class WalletClient:
         return from_json(SignedTransaction, answer["transaction"])
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
-        """Returns the transactions that the wallet signed, oldest first. With ``intent_id`` only
-        those of that intent."""
+        """Returns the transactions that the wallet signed, oldest first. ``intent_id`` limits them
+        to one intent."""
         transactions: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:

@@ -114,10 +114,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits and allowed parties of a wallet. ``chains``, ``tokens`` and ``payees`` list
-    everything allowed; None allows any. ``call_payees`` are the allowed payees of paid API calls;
-    None allows each payee that the user agrees to when a call first pays it. From the time
-    ``until`` on nothing is signed. A policy without any value allows everything."""
+    """The limits and allowed parties of a wallet. A policy without any value allows everything."""
 
     PRINTED: ClassVar = {
         "prices": "prices", "chains": "chain_names", "tokens": "tokens", "payees": "payees",
@@ -127,10 +124,16 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     limits: tuple[Limit, ...] = ()
     prices: tuple[Price, ...] = ()
     chains: tuple[PolicyChain, ...] | None = None
+    """The allowed chains; None allows any."""
     tokens: tuple[PolicyToken, ...] | None = None
+    """The allowed tokens; None allows any."""
     payees: tuple[str, ...] | None = None
+    """The allowed payees; None allows any."""
     until: datetime | None = None
+    """The time from which on nothing is signed."""
     call_payees: tuple[str, ...] | None = None
+    """The allowed payees of paid API calls. None allows each payee that the user agrees to when a
+    call first pays it."""
 
     @property
     def chain_names(self) -> tuple[str, ...] | None:

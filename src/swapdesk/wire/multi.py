@@ -107,7 +107,7 @@ class MultiOrderError(WireModel):
 
 
 class MultiOrderResult(WireModel):
-    """The result of one order of the request: the created order, or the error."""
+    """The result for one order of a group: the created order, or the error."""
 
     order: Order | None = None
     error: MultiOrderError | None = None

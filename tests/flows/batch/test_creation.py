@@ -193,16 +193,6 @@ async def test_rows_that_may_have_been_created_are_in_no_other_batch(desk: Desk)
         desk.creation.write(plan, agreed=True, again=True)
 
 
-async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
-    plan = await desk.plan(*CLEAN, "@bob,0.0001,ETH,base,,,USDC.ethereum")
-    with pytest.raises(NotCreatable):
-        desk.creation.write(plan)
-    unlimited = await desk.planner.judged(plan.sheet)
-    with pytest.raises(NotCreatable):
-        desk.creation.write(unlimited)
-    assert newest_batches(desk.journal.ledger, 9) == []
-
-
 async def test_a_row_that_is_doubted_is_agreed_to_before_it_is_written(desk: Desk) -> None:
     """The receiver of a spoilt memo would get nothing; of a token the service itself warns."""
     to = derive_address("xlm", bytes(32))

@@ -39,25 +39,21 @@ pays the owner."""
 
 class Taking(Struct, frozen=True):
     """What one signature allows to leave the account: up to ``units`` base units of the token sold,
-    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units.
-
-    ``grants`` is True if this signature allows ``by`` to take the units, False if ``by`` uses an
-    allowance from another signature. ``once`` is an identifier: of several signatures with the same
-    one, the chain executes at most one. None for signatures that nothing but their content
-    identifies.
-
-    The other fields are set for documents only. ``kind`` and ``nonce`` say which nonce on the chain
-    shows whether the document was used. After ``ends``, in Unix seconds, the document can no longer
-    be used.
-    """
+    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units."""
 
     units: int
     by: str = ""
     grants: bool = True
+    """True if this signature allows ``by`` to take the units, False if ``by`` uses an allowance
+    from another signature."""
     once: str | None = None
+    """An identifier: of several signatures with the same one, the chain executes at most one. None
+    for a signature that only its content identifies."""
     kind: NonceKind = "none"
+    """With ``nonce``, says where the chain records that a document was used."""
     nonce: int | bytes | None = None
     ends: int | None = None
+    """The time, in Unix seconds, after which a document can no longer be used."""
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
@@ -131,12 +127,11 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that the agent gave out earlier. ``content`` is the hash that identifies what
-    was signed (``Claim.content``). For a document, ``key``, ``step``, ``total`` and ``complete``
-    give its position in a chain of signatures. For a transaction, ``hash``, ``code`` and ``nonce``
-    are set instead. ``taking`` is None if an earlier release of the program did not record it."""
+    """One signature that the agent gave out earlier. ``key``, ``step``, ``total`` and ``complete``
+    are set for a document or UserOperation, ``hash``, ``code`` and ``nonce`` for a transaction."""
 
     content: bytes
+    """The hash that identifies what was signed (``Claim.content``)."""
     act: Act
     quote_id: str | None
     chain_id: int | None
@@ -144,12 +139,15 @@ class PastSignature(Struct, frozen=True):
     token: str | None
     contract: str | None
     key: str | None = None
+    """Names the chain of signatures that a document belongs to; for a UserOperation, its smart
+    account and nonce."""
     step: int | None = None
     total: int | None = None
     complete: bool = False
     hash: str | None = None
     code: TransactionCode | None = None
     taking: Taking | None = None
+    """None if an earlier release of the program did not record it."""
     nonce: int | None = None
 
     @property
@@ -171,25 +169,26 @@ PaidCall = tuple[int | None, str | None, str]
 
 
 class Policy(Struct, frozen=True):
-    """What the profile allows for one key on one chain. ``account`` is the key's address.
-    ``chain_id`` (None on Solana) and ``genesis_hash`` identify the profile's chain; key, intent and
-    node have to agree with both.
-
-    ``venues`` has the contracts of each provider, ``makers`` the Solana keys by which providers
-    sign their half of a swap. ``known`` are addresses that were paid earlier. ``calls`` has the
-    chain, token and payee of earlier paid API calls; a call with a different chain, token or payee
-    needs the user's consent. ``smart_accounts`` is True if the profile uses smart accounts;
-    UserOperations are signed only for the account's own one.
-    """
+    """What the profile allows for one key on one chain. Key, intent and node have to agree with its
+    ``chain_id`` and ``genesis_hash``."""
 
     account: str
+    """The key's address."""
     chain_id: int | None
+    """None on Solana."""
     genesis_hash: str
     venues: tuple[VenueContract, ...] = ()
+    """The contracts of each provider."""
     makers: frozenset[tuple[str, str]] = frozenset()
+    """The Solana keys with which providers sign their half of a swap, each as (provider, key)."""
     known: frozenset[str] = field(default_factory=frozenset)
+    """The addresses that were paid earlier."""
     smart_accounts: bool = False
+    """True if the profile uses smart accounts. UserOperations are signed only for the account's own
+    one."""
     calls: frozenset[PaidCall] = frozenset()
+    """The chain, token and payee of earlier paid API calls. A call with a different chain, token or
+    payee needs the user's consent."""
 
     @property
     def smart_account(self) -> str | None:
@@ -245,39 +244,39 @@ class GasPlan(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """What the chain answered for one decision, all of it read after the payload came.
-
-    ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers`` has
-    the result of each call that succeeded. ``code`` maps addresses to their code, which is empty
-    bytes for an address without code. Any other field is None if it could not be read.
-
-    ``native`` is the account's balance of the native coin. ``blocks_left`` is the number of blocks
-    for which the blockhash of a Solana payload stays valid. ``simulation`` has the balance changes
-    of every holder, without the fee for gas. ``bought_decimals`` and ``bought_symbol`` describe a
-    token bought on another chain, as that chain's node states them.
-
-    The following fields are for the signer only. On EVM chains: ``nonce``, the node's next nonce,
-    and ``base_fee`` and ``priority`` in wei per unit of gas. On Solana: ``last_valid``, the last
-    block height at which a transaction made now can be executed. ``problem`` says why something
-    could not be read.
-    """
+    """What the chain answered for one decision, all of it read after the payload came. A field is
+    None if it could not be read or is not needed; ``problem`` says why something could not be
+    read."""
 
     now: datetime
+    """The time by the agent's clock."""
     chain_id: int | None = None
     genesis_hash: str | None = None
     code: Mapping[str, bytes] = field(default_factory=dict)
+    """The code by address; empty bytes for an address without code."""
     answers: Mapping[Read, bytes] = field(default_factory=dict)
+    """The result of each call that succeeded."""
     native: int | None = None
+    """The account's balance of the native coin."""
     gas: GasPlan | None = None
     simulation: Simulation | None = None
+    """The balance changes of every holder, without the fee for gas."""
     blocks_left: int | None = None
+    """The number of blocks for which the blockhash of a Solana payload stays valid."""
     time: int | None = None
+    """The time of the newest block, in Unix seconds."""
     bought_decimals: int | None = None
+    """The decimals of a token bought on another chain, as that chain's node states them."""
     bought_symbol: str | None = None
+    """The symbol of that token, from the same node."""
     nonce: int | None = None
+    """The node's next nonce. Only the signer needs this and the next three fields."""
     base_fee: int | None = None
+    """In wei per unit of gas."""
     priority: int | None = None
+    """The priority fee in wei per unit of gas."""
     last_valid: int | None = None
+    """On Solana, the last block height at which a transaction made now can be executed."""
     problem: str | None = None
 
     @property
@@ -416,20 +415,21 @@ def _number(value: object) -> int:
 
 
 class Case(Struct, frozen=True):
-    """A payload in decoded form (``claim``) and everything that the rules compare it with. ``step``
-    is the document's position in a chain of signatures, None for transactions. ``nonce`` is that of
-    an EVM transaction. ``replaces`` is the hash of the waiting transaction whose nonce the payload
-    reuses; None if it has a nonce of its own."""
+    """A payload in decoded form (``claim``) and everything that the rules compare it with."""
 
     claim: Claim
     purpose: Purpose
     step: ChainStep | None
+    """The document's position in a chain of signatures; None for transactions."""
     promise: Promise
     policy: Policy
     facts: Facts
     memory: PastSignatures = ()
     replaces: str | None = None
+    """The hash of the waiting transaction whose nonce the payload reuses; None if it has a nonce of
+    its own."""
     nonce: int | None = None
+    """The nonce of an EVM transaction; None for other payloads."""
 
 
 class Objection(Struct, frozen=True):

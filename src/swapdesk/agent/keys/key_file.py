@@ -116,8 +116,8 @@ class Scrypt(Struct, frozen=True):
 
 
 class Pbkdf2(Struct, frozen=True):
-    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. Such files are read but
-    never written."""
+    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. The wallet reads key files
+    with this derivation but writes none."""
 
     salt: bytes
     iterations: int
@@ -135,8 +135,8 @@ Derivation = Scrypt | Pbkdf2
 
 def read_derivation(name: object, parameters: object) -> Derivation:
     """Returns the key derivation that a key file states: ``name`` and ``parameters`` are its fields
-    ``kdf`` and ``kdfparams``. Raises Refused if they cannot be read or the derivation would cost
-    too much memory or time."""
+    ``kdf`` and ``kdfparams``. Raises Refused if one of the two cannot be read, or if the derivation
+    would cost too much memory or time."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")

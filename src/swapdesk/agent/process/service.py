@@ -80,8 +80,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Queues a frame, which is then written whole and after all earlier ones. Raises FrameError
-        if the frame is too large; nothing of it is written then."""
+        """Queues a frame; it is written whole, after all earlier ones. Raises FrameError, and
+        writes nothing of the frame, if it is too large."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))

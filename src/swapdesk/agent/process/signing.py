@@ -73,7 +73,7 @@ MAX_REVIEWS = 64
 
 class Reviewing:
     """Reviews and signs payloads for one wallet. Raises Refused for problems that the gate does not
-    judge; no signature has been given out then."""
+    judge; in that case no signature has been given out."""
 
     def __init__(
         self,

@@ -90,9 +90,9 @@ class Wallet:
     async def unlock(
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
-        """Opens the key files of ``addresses``, or all if that is None. Each key derivation runs in
-        its own thread. Returns the keys that did not open, each with the reason. Raises Refused if
-        none opened."""
+        """Opens the key files of ``addresses``, or all if ``addresses`` is None. Each key
+        derivation runs in its own thread. Returns the keys that did not open, each with the reason.
+        Raises Refused if none opened."""
         wanted = None if addresses is None else set(addresses)
         files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)

@@ -131,29 +131,30 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """The decoded content of a payload: its fields, and what follows from its known form.
-    ``contract`` is None on Solana; ``chain_id`` is None if the payload names no chain.
-
-    ``outflows`` are the amounts that are sold or paid, ``allowed`` those that may be taken later.
-    ``limitless`` is the number by which tokens mean an unlimited allowance. ``bought`` is the
-    contract of the token that is bought, None for the native coin; ignore it unless a field of the
-    payload states the least amount bought. ``content`` identifies what is signed: the digest of
-    typed data, for other payloads a hash of everything that they fix.
-    """
+    """The decoded content of a payload: its fields, and what follows from its known form."""
 
     shape: str
     act: Act
     title: str
     contract: str | None
+    """The contract that is called, or that checks the signature; None on Solana."""
     chain_id: int | None
+    """None if the payload names no chain."""
     content: bytes
+    """Bytes that identify what is signed: the digest of typed data, for other payloads a hash of
+    everything that they fix."""
     fields: tuple[ClaimField, ...]
     target: Target
     roles: frozenset[str] = frozenset()
     outflows: tuple[Outflow, ...] = ()
+    """The amounts that are sold or paid."""
     allowed: tuple[Outflow, ...] = ()
+    """The amounts that may be taken later."""
     limitless: int | None = None
+    """The number by which tokens mean an unlimited allowance."""
     bought: str | None = None
+    """The contract of the token bought, None for the native coin. It only has a meaning if a field
+    of the payload states the least amount bought."""
     nonce_kind: NonceKind = "none"
     typed: bool = False
     solana: bool = False

@@ -52,9 +52,9 @@ Units = int | float
 
 class Spend(Struct, frozen=True):
     """An amount that can leave ``account``: ``units`` (base units) of a token, which ``taker`` may
-    take. ``taker`` is empty if the units leave by the signed payload alone. ``grants`` is True if
-    the payload itself allows the taker to take the units, False if they come out of an allowance
-    given elsewhere."""
+    take. ``taker`` is empty if the payload itself moves the units. ``grants`` is True if the
+    payload allows the taker to take the units, False if the taker uses an allowance given
+    elsewhere."""
 
     token: TokenKey
     units: Units
@@ -69,21 +69,20 @@ class Spend(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """Everything that can leave because of one payload.
-
-    ``gas`` is the amount of the native coin for gas, None if the payload pays no gas itself.
-    ``payees`` are the addresses that receive or may take something, except the owner's. ``content``
-    identifies the payload; the chain executes only one of several payloads with the same ``once``.
-    ``unreadable`` is True if it is unknown what the payload does.
-    """
+    """Everything that can leave because of one payload."""
 
     chain_id: int | None
     spends: tuple[Spend, ...]
     payees: tuple[str, ...]
+    """The addresses that receive or may take something, except the owner's."""
     content: bytes
+    """Bytes that identify the payload."""
     once: str
+    """An identifier: of several payloads with the same one, the chain executes only one."""
     gas: Spend | None = None
+    """The amount of the native coin for gas; None if the payload pays no gas itself."""
     unreadable: bool = False
+    """True if it is unknown what the payload does."""
 
     @property
     def all(self) -> tuple[Spend, ...]:
@@ -200,8 +199,8 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Returns the addresses that receive the money of a payload that names no payee for each
-    payment."""
+    """Returns the addresses that receive the money of a payload. This is for payloads that do not
+    name a payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
@@ -466,8 +465,8 @@ def _amount(limit: Limit, measured: Fraction | float) -> str:
 
 
 def _left(limit: Limit, measured: Fraction | float) -> Fraction:
-    """Returns what is left of a limit, rounded down to whole cents or base units. ``measured`` is
-    what is used of it, in base units or in USD."""
+    """Returns the unused part of a limit, rounded down to whole cents or base units. ``measured``
+    is the used part, in base units or in USD."""
     if measured == math.inf:
         return Fraction(0)
     left = max(Fraction(0), limit.exact - Fraction(measured))

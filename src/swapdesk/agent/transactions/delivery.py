@@ -230,9 +230,9 @@ class EvmDelivery(Delivery):
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Returns the record of a transaction whose nonce was used by another one, with its outcome
-        if that is certain. The other one is a transaction of this wallet with a higher fee, or an
-        unknown one."""
+        """Returns the record of ``transaction`` after another transaction used its nonce: one of
+        this wallet with a higher fee, or an unknown one. The record has the outcome if that is
+        certain."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:

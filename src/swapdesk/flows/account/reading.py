@@ -94,9 +94,9 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit will be used up if calls go on at the pace of the current window; now if
-        it is used up. None if it lasts until the window ends, or if too little of the window has
-        passed to tell."""
+        """When the limit will be used up if calls go on at the pace of the current window; the
+        present time if it is used up already. None if the window will end first, or if too little
+        of it has passed to tell."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -210,8 +210,8 @@ def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
     """Returns the lines of a bar chart, top row first, with one character for each value. A value
-    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar, by default the
-    scale of ``values``."""
+    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar; None means the top
+    of the scale for ``values``."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []

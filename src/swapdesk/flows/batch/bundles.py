@@ -38,14 +38,7 @@ class BundleDeposit(Struct, frozen=True):
 
 
 class BundleItem(Struct, frozen=True):
-    """The deposits of one token that one signature pays, in the order of payment. ``contract`` is
-    the token's contract (on Solana its mint), None for the native coin. ``part`` numbers the items
-    of one token from 0. ``confirmed`` is the total that the rows asked to sell, in base units; the
-    orders may ask for up to 0.01 % more.
-
-    ``document`` is the operation that the service built, with EntryPoint, release and chain id. It
-    is empty on Solana, where the transaction is fetched each time it is shown.
-    """
+    """The deposits of one token that one signature pays, in the order of payment."""
 
     PRINTED: ClassVar = {
         "token": "symbol", "contract": "contract", "amount": "sum.amount",
@@ -56,10 +49,16 @@ class BundleItem(Struct, frozen=True):
     symbol: str
     decimals: int
     contract: str | None
+    """The token's contract (on Solana its mint); None for the native coin."""
     part: int
+    """The number of this item among those of the same token, from 0."""
     deposits: tuple[BundleDeposit, ...]
     confirmed: int
+    """The total that the rows asked to sell, in base units. The orders may ask for up to 0.01 %
+    more."""
     document: dict[str, Any]
+    """The operation that the service built, with EntryPoint, release and chain id. Empty on Solana,
+    where the transaction is fetched each time it is shown."""
 
     @property
     def sum(self) -> Sum:
@@ -145,7 +144,7 @@ class Bundle(Struct, frozen=True):
     @property
     def code(self) -> str | None:
         """Why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED. None if it
-        has not ended or has paid."""
+        has paid or has not ended."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property

@@ -288,8 +288,8 @@ class GroupPayment:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Returns the rows that can be paid, without orders that were paid in another way or may
-        have been."""
+        """Returns the rows that can be paid, leaving out orders that were or may have been paid in
+        another way."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -561,7 +561,7 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until every wallet transaction of the group that was begun has ended. Signs
+        """Waits until all wallet transactions that were begun for the group have ended. Signs
         nothing, and records those that were never signed as refused. After ``until``, the orders'
         deadline, unsent transactions are given up. Raises WalletError and StillOpen."""
         for act in self._transactions:
@@ -660,9 +660,9 @@ async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
 
 async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = False) -> Account:
     """Returns the account of ``chain`` that pays: the one with the name or address ``wanted``, or
-    the first if that is empty. Raises Stopped if there is no such account or no node, or if the
-    wallet cannot sign and ``begun`` is False. ``begun`` is True if something of the group is signed
-    already."""
+    the first if ``wanted`` is empty. Raises Stopped if there is no such account or no node, or if
+    the wallet cannot sign and ``begun`` is False. ``begun`` is True if something of the group is
+    signed already."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         raise Stopped("NO_NODES", chain=chain.name)
@@ -688,9 +688,11 @@ async def pay_group(
 ) -> Outcome | None:
     """Continues the payment of a group up to the step ``until``; returns None while another desk
     works on the batch. If something of the group's bundle is signed, its account pays; otherwise
-    the account with the name or address ``named``, or the first if that is empty. ``begin`` is
-    called before all else with two arguments: the account, and True if its keys are needed. Raises
-    Stopped, WalletError and JournalUnavailable."""
+    the account with the name or address ``named``, or the first if ``named`` is empty.
+
+    ``begin`` is called before all else with two arguments: the account, and True if its keys are
+    needed. Raises Stopped, WalletError and JournalUnavailable.
+    """
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)

@@ -54,24 +54,24 @@ class Arrival(Struct, frozen=True):
 
 
 class Means(Struct, frozen=True):
-    """The account that pays on one chain (``chain`` is its short name), and what it has.
-
-    ``held`` has the balances in whole tokens by token id. A balance that cannot be read is None,
-    one that was not read yet is missing. ``in_smart_account`` is what the account's smart account
-    holds, which is read only if the account has too little. ``coin`` is the balance of the native
-    coin, for gas. ``filling`` is True while the sandbox's faucet sends money. ``problem`` is a
-    sentence that says why nothing can be paid on the chain; empty if there is no reason.
-    """
+    """The account that pays on one chain, and what it has."""
 
     chain: str
+    """The chain's short name."""
     wallet: str = ""
     address: str = ""
     held: Mapping[str, Decimal | None] = field(default_factory=dict)
+    """The balances in whole tokens, by token id. A balance that cannot be read is None, one that
+    was not read yet is missing."""
     in_smart_account: Mapping[str, Decimal] = field(default_factory=dict)
+    """What the account's smart account holds. It is read only if the account has too little."""
     coin: Decimal | None = None
+    """The balance of the native coin, for gas."""
     coin_symbol: str = ""
     filling: bool = False
+    """True while the sandbox's faucet sends money."""
     problem: str = ""
+    """A sentence that says why nothing can be paid on the chain; empty if there is no reason."""
 
     def has(self, token: Token) -> Decimal | None:
         """Returns how much of a token can pay deposits, in whole tokens, including the smart

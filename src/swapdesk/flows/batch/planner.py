@@ -82,18 +82,21 @@ LONGEST_CELL = 500
 
 
 class RowJudge(Struct):
-    """Judges the rows of one sheet. ``book`` is the address book. ``paid`` counts earlier payments
-    by address. ``own_deposits`` are the deposit addresses of this desk's orders. ``smart_accounts``
-    is True if a smart account can pay bundles. ``asked`` has the rows of earlier batches, each with
-    its batch id; its keys say what a row pays (:attr:`PlannedOrder.asks`)."""
+    """Judges the rows of one sheet."""
 
     catalog: Catalog
     now: datetime
     book: AddressBook
+    """The address book."""
     paid: Mapping[str, int]
+    """The number of earlier payments by address."""
     own_deposits: Collection[tuple[str, str]]
+    """The deposit addresses of this desk's orders."""
     smart_accounts: bool
+    """True if a smart account can pay bundles."""
     asked: Mapping[tuple[object, ...], tuple[str, Row]] = field(default_factory=dict)
+    """The rows of earlier batches, each with its batch id. The keys say what a row pays
+    (:attr:`PlannedOrder.asks`)."""
     _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -425,8 +428,9 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
-    """Returns the output for ``amount``, interpolated between those of the smallest and the largest
-    amount in ``bucket``. None if the amount is outside the limits or an output is missing."""
+    """Returns the output for ``amount``, interpolated between the outputs of the smallest and the
+    largest amount in ``bucket``. None if ``amount`` is outside the limits or an output is
+    missing."""
     if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
         return None
     if not bucket.min <= amount <= bucket.max:
@@ -548,9 +552,9 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks the service for the limits of ``pairs``. Returns a finding for each pair whose
-        request failed, and the first error that was not caused by the pair itself, None if there
-        was none."""
+        """Asks the service for the limits of ``pairs``. Returns (findings, error). ``findings`` has
+        a finding for each pair whose request failed. ``error`` is the first error that was not
+        caused by the pair itself, None if there was none."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))

@@ -90,19 +90,19 @@ _WORDS = {
 
 
 class GroupStanding(Struct, frozen=True):
-    """How far the payment of one group is. ``bundle`` is its newest bundle, None before one is
-    built. ``payments`` are the wallet's transactions for the group, oldest first.
-
-    ``withdrawn`` is the hash of the transaction that returned the bundle's money from the smart
-    account to the owner; None if there is none. ``since`` is the number of the first bundle built
-    after the last such withdrawal; the money that funded earlier bundles is back with the owner.
-    """
+    """How far the payment of one group is."""
 
     group: Group
     bundle: Bundle | None
+    """The group's newest bundle; None before one is built."""
     payments: tuple[Operation, ...]
+    """The wallet's transactions for the group, oldest first."""
     withdrawn: str | None = None
+    """The hash of the transaction that returned the bundle's money from the smart account to the
+    owner; None if there is none."""
     since: int = 0
+    """The number of the first bundle built after the last such withdrawal. The money that funded
+    earlier bundles is back with the owner."""
 
     @property
     def batch_id(self) -> str:
@@ -299,8 +299,8 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """Returns, in words, how to take back what a smart account holds on a chain: with a command,
-    which is refused while a desk is open, or with keys in the open desk."""
+    """Returns, in words, how to take back what a smart account holds on a chain: by a command,
+    which is refused while a desk is open, or by pressing keys in the open desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
@@ -436,8 +436,8 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """Returns the next step. If the smart account holds money that can be taken back, that
-    alternative is appended."""
+    """Returns ``next_``, the next step. If the smart account holds money that can be taken back,
+    this is appended as an alternative."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 
@@ -775,8 +775,8 @@ def _progress(journal: Journal, batch: Batch) -> BatchProgress:
 
 class ResultRow(Struct, frozen=True, rename="camel"):
     """One row of the file of results: the row's cells and its outcome. ``orderState`` is the state
-    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` are those
-    of the payout, null before it. ``finished`` is when the order ended."""
+    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` describe
+    the payout, null before it. ``finished`` is when the order ended."""
 
     row: int
     line: int

@@ -285,10 +285,7 @@ def orders_of(rows: Iterable[Row]) -> list[PlannedOrder]:
 
 
 class Sheet(Struct, frozen=True):
-    """All rows of a file. ``unused`` are the unknown headings. ``plain`` is True if the headings
-    say which side of the swap an amount belongs to. ``decimal_comma`` is True if the amounts were
-    written with decimal commas, which were replaced by points. ``remarks`` are the numbers of lines
-    that are not rows, ``skipped`` those of rows that are not to be created."""
+    """All rows of a file, and how the file was read."""
 
     name: str
     separator: str
@@ -296,10 +293,15 @@ class Sheet(Struct, frozen=True):
     columns: tuple[SheetColumn, ...]
     rows: tuple[Row, ...]
     unused: tuple[str, ...] = ()
+    """The unknown headings."""
     plain: bool = True
+    """True if the headings say which side of the swap an amount belongs to."""
     decimal_comma: bool = False
+    """True if the amounts were written with decimal commas, which were replaced by points."""
     remarks: tuple[int, ...] = ()
+    """The numbers of the lines that are not rows."""
     skipped: frozenset[int] = frozenset()
+    """The numbers of the rows that are not to be created."""
 
     @property
     def separated_by(self) -> str:

@@ -234,7 +234,7 @@ async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | No
 async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
     """Sends the withdrawal that an earlier run signed, waits until it has ended, and returns the
     outcome. The keys stay locked, because nothing is signed. Returns None if another desk has the
-    wallet or nothing was signed; then a new withdrawal may be made."""
+    wallet, or if nothing was signed and a new withdrawal may be made."""
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None

@@ -353,8 +353,8 @@ def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
 
 
 def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
-    """Returns the percentage by which ``given`` falls short of ``agreed``; None if that is not more
-    than ``tolerance`` percent or ``given`` is None."""
+    """Returns the percentage by which ``given`` falls short of ``agreed``. None if ``given`` is
+    None, or if the percentage is not above ``tolerance``."""
     if given is None or agreed <= 0:
         return None
     missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
@@ -391,8 +391,8 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """Returns the output that the user agreed to if the order's present output differs. None if it
-    does not differ, or if the rate is fixed or a deposit has been made."""
+    """Returns the output that the user agreed to if the order's present output differs from it.
+    None if the two are equal, if the rate is fixed, or if a deposit has been made."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None

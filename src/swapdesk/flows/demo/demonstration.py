@@ -368,8 +368,8 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """Returns a transfer read from a chain with the symbol and amount that the catalogue gives
-        for its token."""
+        """Returns a transfer that was read from a chain, completed by its token's symbol and its
+        amount in token units, as far as the catalogue knows the token."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None

@@ -201,9 +201,9 @@ async def signed_transfer(
     watch: Watch,
 ) -> Signature | SignedTransaction:
     """Has the wallet review and sign the transfer that ``promise`` describes, and returns it.
-    ``look`` shows a review to the trader. ``refusal`` returns why the order must no longer be paid,
-    None if it may. Raises NotAgreed, NotSignable and WalletError; in each case nothing was
-    signed."""
+    ``look`` shows a review to the trader. ``refusal`` returns the reason why the order must no
+    longer be paid, None if there is no such reason. Raises NotAgreed, NotSignable and WalletError;
+    in each case nothing was signed."""
     seen = over = False
     unseen = 0
 

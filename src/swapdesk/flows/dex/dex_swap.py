@@ -461,8 +461,9 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """Returns the journal's entry for a step. It continues ``part``, which an earlier run
-        began; if that is None, it begins a new part with the given kind, body, state and result."""
+        """Returns the journal's entry for a step. The entry continues ``part``, which an earlier
+        run began. If ``part`` is None, the entry begins a new part with the given kind, body, state
+        and result."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
@@ -885,7 +886,7 @@ class ShownPayload(Struct, frozen=True):
 
 class DryStep(Struct, frozen=True):
     """One transaction or document that the swap would have signed. ``review`` is the wallet's
-    verdict, None if there is none; then ``unjudged`` says why."""
+    verdict; if it is None, ``unjudged`` says why there is no verdict."""
 
     name: str
     payload: ShownPayload

@@ -84,8 +84,8 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """Returns the state to show for a step: None if its operation ``act`` is None (not begun), DONE
-    if it is done, otherwise SENT."""
+    """Returns the state to show for a step: None if it has no operation yet, DONE if its operation
+    ``act`` is done, otherwise SENT."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT

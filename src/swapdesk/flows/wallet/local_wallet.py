@@ -128,13 +128,8 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account on one chain: the native coin, then the tokens that the account
-    has. If ``smart`` is not None, it is the address of the account's smart account; the balances
-    are that account's and include its deposit in the EntryPoint.
-
-    If the chain could not be read, ``problem`` says why, ``next`` says who acts next, and
-    ``holdings`` is empty. ``holdings`` is also empty while ``reading`` is True.
-    """
+    """The balances of one account on one chain. ``smart`` is None for the balances of the account
+    itself."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -145,10 +140,16 @@ class ChainHoldings(Struct, frozen=True):
     chain: str
     chain_name: str
     holdings: tuple[Holding, ...] = ()
+    """The native coin, then the tokens that the account has. Empty while ``reading`` is True, or if
+    there is a ``problem``."""
     problem: str | None = None
+    """The reason why the chain could not be read; None if it was read."""
     smart: str | None = None
+    """The address of the account's smart account, if the balances are that account's. They include
+    its deposit in the EntryPoint."""
     reading: bool = False
     next: str = ""
+    """Who acts next if there is a ``problem``."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -441,9 +442,9 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy and returns its status. A change that only makes it stricter
-        needs no pass phrase. For any other change the sandbox uses its stored pass phrase, and a
-        live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
+        """Sets the spending policy and returns its status. A change that only makes the policy
+        stricter needs no pass phrase. For any other change the sandbox uses its stored pass phrase,
+        and a live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)

@@ -99,19 +99,21 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """What the wallet had when it was last read. ``read_only`` is True if another desk has the
-    wallet, ``reading`` while balances are still missing. ``holdings`` has the same order as the
-    wallet's accounts, even while some chains have not answered. ``smart`` has the balances of smart
-    accounts. ``policy`` is the status of the spending policy, None until it is read."""
+    """What the wallet had when it was last read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
+    """In the order of the wallet's accounts, even while some chains have not answered."""
     allowances: tuple[ChainAllowances, ...] = ()
     read_only: bool = False
+    """True if another desk has the wallet."""
     problems: tuple[str, ...] = ()
     reading: bool = False
+    """True while balances are still missing."""
     smart: tuple[ChainHoldings, ...] = ()
+    """The balances of smart accounts."""
     policy: PolicyStatus | None = None
+    """The status of the spending policy; None until it is read."""
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
         """Returns the snapshot with which a new reading begins: the new accounts, no balances, and

@@ -91,8 +91,8 @@ def retry_after(text: str | None, now: datetime, date: str | None = None) -> flo
 
     Seconds may have a fraction, an exponent and a unit; a date may be in any form of HTTP or of the
     API. Of several values the longest wait counts, because too short a wait would disturb the
-    service. A wait until a date begins at ``now``, the caller's estimate of the service's time. If
-    ``date``, the answer's ``Date`` header, is earlier, it begins there.
+    service. A wait until a date is counted from ``now`` (the caller's estimate of the service's
+    time) or from ``date`` (the answer's ``Date`` header), whichever is earlier.
     """
     if not text or len(text) > 1_000:
         return None

@@ -278,8 +278,8 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """Yields a warning if the recipient is a contract. A contract may exist on one chain only, and
-    then what is sent to its address on another chain is lost."""
+    """Yields a warning if the recipient is a contract. A contract may exist on one chain only;
+    money sent to the same address on another chain is lost."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):
