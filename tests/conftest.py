@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import os
 import reprlib
 import shutil
@@ -31,6 +32,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Pictures have the glyphs of a locale that can write them.
 os.environ["LC_ALL"] = "C.UTF-8"
 
+# A client in process asks for it at each request, and an import that fails is tried anew each time:
+# a tenth of what such a request costs.
+if importlib.util.find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
+
 # As at the entries of our own processes.
 leave_out_validator_keys()
 postpone_precompiles()
@@ -39,6 +45,8 @@ forked_processes.install()
 
 ROOM = 4 << 30
 """Bytes of memory that must be free; a run needs half of them at most."""
+FULL_TIMEOUT = 1800
+"""Seconds after which a test that names no limit counts as hanging with ``--full``."""
 
 
 def _keep_in_memory() -> None:
@@ -135,6 +143,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = [item for item in items if "long" in item.keywords]
         items[:] = [item for item in items if "long" not in item.keywords]
         config.hook.pytest_deselected(items=long)
+    else:
+        # A property at full size takes minutes on a busy machine and would count as hanging.
+        for item in items:
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(FULL_TIMEOUT))
     if config.getoption("--reversed"):
         items.reverse()
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

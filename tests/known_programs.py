@@ -104,10 +104,10 @@ def _cheap_agent() -> str:
 @cache
 def _codes() -> dict[str, tuple[str, ...]]:
     """Short programs of the tests, with what is imported before the first fork of one."""
-    from wallet.agents import MOMENTS, dying_at
+    from wallet.agents import ALLOWING, MOMENTS, dying_at
 
     dying = {dying_at(moment)[-1]: _AGENT for moment in MOMENTS}
-    return {_cheap_agent(): _AGENT, **dying}
+    return {_cheap_agent(): _AGENT, ALLOWING[-1]: _AGENT, **dying}
 
 
 def imports_of(words: Sequence[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import click
 import pytest
 
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.cli.main import COMMANDS, swapdesk
 from swapdesk.service.openapi import document as openapi_document
 from swapdesk.tui.app import DeskApp
@@ -95,7 +96,7 @@ def sources() -> tuple[str, ...]:
     return tuple(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@each_row("document", DOCUMENTS)
 def test_every_file_is_there(document: str) -> None:
     named = [
         word.split("=")[-1]
@@ -113,6 +114,7 @@ def test_every_file_is_there(document: str) -> None:
     assert missing == []
 
 
+@cache
 def anchors(path: Path) -> list[str]:
     """What the headings of a page are linked by, the second of a name with a number; and places
     that are named."""
@@ -136,7 +138,7 @@ PAGES = sorted(
 """Everything that people read."""
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_every_link_leads_somewhere(page: str) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", text(page))):
         name, _, anchor = link.partition("#")
@@ -156,7 +158,7 @@ def paragraphs(page: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_no_paragraph_is_long(page: str) -> None:
     assert [paragraph for paragraph in paragraphs(page) if len(paragraph.split()) > 80] == []
 
@@ -259,7 +261,7 @@ def calls(document: str) -> Iterator[str]:
             yield " ".join(words)
 
 
-@pytest.mark.parametrize("document", COMMANDED)
+@each_row("document", COMMANDED)
 def test_every_command_takes_what_is_said(document: str) -> None:
     read = [call for call in calls(document) if not call.startswith("COMMAND")]
     assert read

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from corpus import Case, load
+from rows import each_row
 from swapdesk.chain.addresses.checking import check_address, check_recipient, pattern_fits
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
@@ -19,18 +20,18 @@ def test_all_forty_are_there() -> None:
     assert len({case.id for case in load()}) == 40
 
 
-@pytest.mark.parametrize("case", load("address"), ids=lambda case: case.id)
+@each_row("case", load("address"), ids=lambda case: case.id)
 def test_a_hostile_address_is_refused(case: Case) -> None:
     assert not check_address(case.input["kind"], case.input["address"]).ok
 
 
-@pytest.mark.parametrize("case", load("path"), ids=lambda case: case.id)
+@each_row("case", load("path"), ids=lambda case: case.id)
 def test_a_hostile_id_is_no_path_segment(case: Case) -> None:
     with pytest.raises(UnsafeText):
         safe_segment(case.text)
 
 
-@pytest.mark.parametrize("case", load("pattern"), ids=lambda case: case.id)
+@each_row("case", load("pattern"), ids=lambda case: case.id)
 def test_a_hostile_pattern_neither_stalls_nor_widens(case: Case) -> None:
     # An exponential engine would need hours here and run into the time limit of every test.
     address = Case("", "", case.input["address"], {}).text

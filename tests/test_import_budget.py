@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from cached_catalog import cache_catalog
 from harness import environment
@@ -24,17 +25,26 @@ CHAINS = ("web3", "eth_account", "solders", "coincurve")
 HEAVY = (*SERVER, *CHAINS, "websockets")
 CHAIN_PARTS = ("eth_abi", "eth_keys", "eth_utils")
 
-_PROGRAM = """
-import json, sys
+_STEP = """
+import sys
 {statement}
-json.dump([name for name in {names!r} if name in sys.modules], sys.stderr)
+told = [name for name in {names!r} if name in sys.modules]
+assert told == {allowed!r}, told
 """
 
 
-def loaded(statement: str, names: tuple[str, ...], home: Path) -> list[str]:
-    """Which of ``names`` a fresh process has imported after ``statement``."""
+class Step(Struct, frozen=True):
+    """What a process does, and modules that are not loaded after it but for ``allowed``."""
+
+    statement: str
+    names: tuple[str, ...]
+    allowed: tuple[str, ...] = ()
+
+
+def run(program: str, home: Path) -> str:
+    """What a fresh process writes."""
     ended = subprocess.run(
-        [sys.executable, "-c", _PROGRAM.format(statement=statement, names=names)],
+        [sys.executable, "-c", program],
         env=environment(home),
         capture_output=True,
         text=True,
@@ -42,8 +52,14 @@ def loaded(statement: str, names: tuple[str, ...], home: Path) -> list[str]:
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    found: list[str] = json.loads(ended.stderr.splitlines()[-1])
-    return found
+    return ended.stdout
+
+
+def program_of(*steps: Step) -> str:
+    return "".join(
+        _STEP.format(statement=step.statement, names=step.names, allowed=list(step.allowed))
+        for step in steps
+    )
 
 
 def run_of(*arguments: str) -> str:
@@ -52,16 +68,18 @@ def run_of(*arguments: str) -> str:
 
 SCREENS = ("textual", "rich")
 CLIENTS = ("httpx2", "pydantic")
+OTHER_MODELS = tuple(
+    f"swapdesk.wire.{name}" for name in ("account", "dex", "exchanges", "multi", "quotes")
+)
 NEEDED_BY_NOTHING = (*HEAVY, *SCREENS, *CLIENTS, "swapdesk.flows", "swapdesk.wire")
 
 
-@pytest.mark.parametrize(
-    ("statement", "names"),
-    [
-        ("import swapdesk.cli.main", (*HEAVY, *SCREENS, *CLIENTS, "sqlite3", "asyncio")),
+STEPS = {
+    "commands": (
+        Step("import swapdesk.cli.main", (*HEAVY, *SCREENS, *CLIENTS, "sqlite3", "asyncio")),
         # What needs no service loads no client.
         *(
-            (run_of(*words), NEEDED_BY_NOTHING)
+            Step(run_of(*words), NEEDED_BY_NOTHING)
             for words in (
                 ("--version",),
                 ("config", "show"),
@@ -69,65 +87,63 @@ NEEDED_BY_NOTHING = (*HEAVY, *SCREENS, *CLIENTS, "swapdesk.flows", "swapdesk.wir
                 ("swap", "-h"),
             )
         ),
-        (run_of("-h"), (*HEAVY, "textual", *CLIENTS)),
-        (
-            "import swapdesk.cli.session, swapdesk.cli.creation, swapdesk.cli.order_watch",
-            (*SERVER, *CHAINS, "textual"),
-        ),
-        # A command that connects loads nothing of quotes.
-        (
+        Step(run_of("-h"), (*HEAVY, "textual", *CLIENTS)),
+        # A command that connects loads nothing of quotes, and no model of other operations.
+        Step(
             "import swapdesk.cli.session, swapdesk.cli.order_reports\n"
             "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume",
-            (*HEAVY, "textual", "swapdesk.flows.quotes"),
+            (*HEAVY, "textual", "swapdesk.flows.quotes", *OTHER_MODELS),
         ),
-        # The desk's half of the wallet loads no chain library.
-        (
+        Step(
+            "import swapdesk.cli.creation, swapdesk.cli.order_watch",
+            (*SERVER, *CHAINS, "textual"),
+        ),
+    ),
+    # The desk's half of the wallet loads no chain library.
+    "wallet": (
+        Step(
             "import swapdesk.wallet.client, swapdesk.wallet.sandbox_passphrase",
             (*HEAVY, *CHAIN_PARTS, "Crypto", "swapdesk.agent", "sqlite3"),
         ),
-        (
+        Step(
             "import swapdesk.flows.signing.wallet_signing, swapdesk.tui.screens.wallets\n"
             "import swapdesk.cli.main",
             (*CHAINS, *CHAIN_PARTS, "swapdesk.agent", "swapdesk.sandbox"),
         ),
-        # The agent is ready before chain libraries load. They come while the first key is derived;
-        # web3 and its HTTP, which read a node's answer without a bound, do not come at all.
-        (
-            "import swapdesk.agent.process.service, swapdesk.agent.process.service",
+    ),
+    # The agent is ready before chain libraries load. They come while the first key is derived;
+    # web3 and its HTTP, which read a node's answer without a bound, do not come at all.
+    "agent": (
+        Step(
+            "import swapdesk.agent.process.service",
             (*HEAVY, "eth_abi", "eth_utils", "httpx2", "aiohttp", "textual"),
         ),
-        (
+        Step(
             "import swapdesk.agent.process.wallet_session as o; o.load_signing()",
             ("web3", "aiohttp", "textual"),
         ),
-    ],
-)
-def test_what_is_not_used_is_not_loaded(
-    statement: str, names: tuple[str, ...], tmp_path: Path
-) -> None:
-    assert loaded(statement, names, tmp_path) == []
+    ),
+}
+"""One after the other, in a process of each."""
+
+
+@pytest.mark.parametrize("process", STEPS)
+def test_what_is_not_used_is_not_loaded(process: str, tmp_path: Path) -> None:
+    run(program_of(*STEPS[process]), tmp_path)
 
 
 def test_fields_of_models_are_types_and_no_text_to_be_evaluated(tmp_path: Path) -> None:
     """A module with postponed annotations has the name ``annotations``."""
     statement = (
-        "import swapdesk.client.api, swapdesk.wire.events\n"
+        "import swapdesk.wire.events\n"
+        "from swapdesk.wire.operations import OPERATIONS\n"
         "from swapdesk.wire.model import RequestModel, WireModel\n"
+        "[(row.result, row.path_parameters, row.query, row.body) for row in OPERATIONS]\n"
         "kinds = [*WireModel.__subclasses__(), *RequestModel.__subclasses__()]\n"
         "assert len(kinds) > 30\n"
         "assert not [k for k in kinds if hasattr(sys.modules[k.__module__], 'annotations')]"
     )
-    assert loaded(statement, HEAVY, tmp_path) == []
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("swapdesk.tui.app") is None, reason="this install has no screens"
-)
-def test_the_desk_loads_no_chain_no_server_and_no_socket_before_its_first_frame(
-    tmp_path: Path,
-) -> None:
-    names = (*HEAVY, "httpx2", "pydantic", "swapdesk.wire.orders", "swapdesk.flows.desk")
-    assert loaded("import swapdesk.tui.app", names, tmp_path) == []
+    run(program_of(Step(statement, HEAVY)), tmp_path)
 
 
 MODELS = ("pydantic", "pydantic_core", "swapdesk.wire.tokens")
@@ -177,30 +193,12 @@ def fill_cache(home: Path) -> None:
 
 def test_tokens_are_searched_before_models_and_client_are_loaded(tmp_path: Path) -> None:
     fill_cache(tmp_path)
-    found = loaded(_SEARCH.format(home=str(tmp_path)), (*HEAVY, *MODELS, *CLIENT), tmp_path)
-    assert found == []
-
-
-def test_a_desk_opens_from_disk_without_a_client(tmp_path: Path) -> None:
-    modules = ", ".join(session.DESK)
-    names = (*HEAVY, *CLIENT, "swapdesk.flows.connected_desk", "swapdesk.flows.desk")
-    assert loaded(f"import {modules}", names, tmp_path) == ["swapdesk.flows.desk"]
-
-
-def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: Path) -> None:
-    """Whatever a connecting desk imports is in the lists, so no import of its own stops keys."""
-    modules = ", ".join((*session.DESK, *session.LINK))
-    statement = (
-        f"import {modules}\nbefore = set(sys.modules)\n"
-        "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume\n"
-        "import swapdesk.flows.catalog.catalog_refresh\n"
-        "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
-    )
-    assert loaded(statement, (*SERVER, *CHAINS), tmp_path) == []
+    search = Step(_SEARCH.format(home=str(tmp_path)), (*HEAVY, *MODELS, *CLIENT))
+    run(program_of(search), tmp_path)
 
 
 _CONNECTING = """
-import asyncio, contextlib, pathlib, swapdesk.flows.creation.resume, {modules}
+import asyncio, contextlib, json, pathlib
 from swapdesk.client.errors import ClientError
 from swapdesk.client.live import StreamState
 from swapdesk.flows import connection
@@ -227,19 +225,28 @@ asyncio.run(connect())
 """
 
 
-def test_the_first_request_and_the_stream_import_next_to_nothing(tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    importlib.util.find_spec("swapdesk.tui.app") is None, reason="this install has no screens"
+)
+def test_a_desk_loads_what_each_of_its_beginnings_needs(tmp_path: Path) -> None:
+    """No chain, no server and no socket before its first frame, and no client when it opens from
+    disk. Whatever a connecting desk imports is in the lists of what is loaded between keys, so that
+    no import of its own stops them, and the first request and the stream import next to nothing."""
+    opened = (*HEAVY, *CLIENT, "swapdesk.flows.connected_desk", "swapdesk.flows.desk")
+    first_frame = (*HEAVY, "httpx2", "pydantic", "swapdesk.wire.orders", "swapdesk.flows.desk")
+    connecting = (
+        f"import {', '.join(session.LINK)}\nbefore = set(sys.modules)\n"
+        "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume\n"
+        "import swapdesk.flows.catalog.catalog_refresh\n"
+        "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
+    )
+    steps = program_of(
+        Step("import swapdesk.tui.app", first_frame),
+        Step(f"import {', '.join(session.DESK)}", opened, allowed=("swapdesk.flows.desk",)),
+        Step(connecting, (*SERVER, *CHAINS)),
+    )
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-    modules = ", ".join((*session.DESK, *session.LINK))
-    program = _CONNECTING.format(modules=modules, port=port, home=str(tmp_path))
-    ended = subprocess.run(
-        [sys.executable, "-c", f"import json, sys\n{program}"],
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    libraries = {name.split(".")[0] for name in json.loads(ended.stdout)}
-    assert not libraries & {"anyio", "websockets", "httpcore2", "Crypto", "swapdesk"}, ended.stdout
+    imported = run(steps + _CONNECTING.format(port=port, home=str(tmp_path)), tmp_path)
+    libraries = {name.split(".")[0] for name in json.loads(imported)}
+    assert not libraries & {"anyio", "websockets", "httpcore2", "Crypto", "swapdesk"}, imported

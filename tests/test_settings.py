@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import each_row
 from swapdesk.cli.command_error import of_error
 from swapdesk.config_file import keep_theme
 from swapdesk.paths import (
@@ -163,7 +164,7 @@ def test_an_unknown_profile_is_refused_with_the_nearest(home: Home) -> None:
         load_settings({}, home, Options(profile="prd"))
 
 
-@pytest.mark.parametrize("name", ["prd", "../prod", "-", "x" * 100])
+@each_row("name", ["prd", "../prod", "-", "x" * 100])
 def test_a_name_that_no_profile_has_is_told_where_it_stands(home: Home, name: str) -> None:
     write_config(home, f'theme = "ink"\nprofile = "{name}"\n[profiles.prod]\nurl = "https://a"\n')
     for environ, where in (
@@ -181,7 +182,7 @@ def test_a_name_that_no_profile_has_is_told_where_it_stands(home: Home, name: st
         load_settings({}, home, Options(profile=name), mending=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "number", "key", "near"),
     [
         ('them = "ink"', 1, "them", "theme"),
@@ -205,7 +206,7 @@ def test_an_unknown_key_is_told_with_file_line_and_nearest_name(
     assert ("did you mean" in shown) == (near is not None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line"),
     [
         ("theme = 3", 1),
@@ -282,7 +283,7 @@ def test_a_file_without_a_certificate_is_a_problem_where_it_is_named(home: Home)
     assert "/nonexistent/ca.pem cannot be read" in problem.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "said"),
     [
         ('theme = "ink"'.encode("utf-16"), "is UTF-16: save it as UTF-8"),
@@ -369,7 +370,7 @@ def test_home_is_the_variable_or_the_platform(tmp_path: Path) -> None:
     assert find_home({}).config.name == "swapdesk"
 
 
-@pytest.mark.parametrize("name", ["..", "a/b", "", ".hidden", "a\n", "x" * 65])
+@each_row("name", ["..", "a/b", "", ".hidden", "a\n", "x" * 65])
 def test_a_profile_name_is_one_directory(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="profile name"):
         Home.at(tmp_path).profile(name)
@@ -500,7 +501,7 @@ def test_a_home_of_a_user_without_an_entry_is_closed(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o622, 0o606, 0o664, 0o666])
+@each_row("mode", [0o600, 0o644, 0o622, 0o606, 0o664, 0o666])
 def test_a_configuration_that_others_may_write_is_not_used(home: Home, mode: int) -> None:
     write_config(home, CONFIG)
     home.config_file.chmod(mode)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """The state of an operation."""
+    """The state of an operation. An operation creates an order or moves money."""
 
     PREPARED = "prepared"
     """The operation is recorded, and nothing was sent."""

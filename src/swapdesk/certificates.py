@@ -36,9 +36,9 @@ def authorities() -> str:
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
     """Returns the value for an HTTP client's option ``verify``, for servers under ``url``: True for
-    the system's certificates, or a context with the certificates of the file that was set. The
-    context for plain HTTP is empty, because loading the system's certificates takes 30 ms and 2
-    MiB. Raises OSError, with the file's name, if the file contains no certificate or cannot be
+    the system's certificates, or a context with the certificates of the file that was set. For
+    plain HTTP the context is empty, because loading certificates would cost time and memory for
+    nothing. Raises OSError, with the file's name, if the file contains no certificate or cannot be
     read."""
     import ssl
 

@@ -49,8 +49,8 @@ async def until(clock: Clock, moment: datetime) -> None:
 
 
 def through_suspend() -> Callable[[], float]:
-    """Returns a function that returns monotonic seconds and, if the system allows it, also counts
-    the time for which the machine sleeps. Quotes and deadlines expire while a laptop is closed, but
+    """Returns a function that returns monotonic seconds, including the time for which the machine
+    sleeps if the system allows it. Quotes and deadlines expire while a laptop is closed, but
     ``time.monotonic`` does not count that time on Linux and macOS."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
@@ -62,8 +62,8 @@ def through_suspend() -> Callable[[], float]:
 
 class SystemClock:
     """The machine's time plus ``offset`` in seconds, which is 0 for a live profile. ``monotonic``
-    also counts the time for which the machine was suspended. A repeatable run of the sandbox passes
-    functions ``monotonic`` and ``wall`` that replace the machine's clocks."""
+    also counts the time for which the machine was suspended. The parameters ``monotonic`` and
+    ``wall`` replace the machine's clocks, for a repeatable run of the sandbox."""
 
     def __init__(
         self,

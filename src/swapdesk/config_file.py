@@ -91,8 +91,8 @@ class ConfigFile(TomlDocument):
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Reads the table ``[keys]`` into ``keys``. It maps each command to a key or a list of
-        keys; any other value is added to ``problems``."""
+        """Reads the table ``[keys]`` into ``keys``. The table has a key or a list of keys for each
+        command; any other value is added to ``problems``."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):

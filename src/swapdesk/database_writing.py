@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 def durable(connection: sqlite3.Connection) -> None:
     """Sets the connection so that a commit is on disk when it returns. On macOS an ordinary flush
-    leaves data in the drive's cache, which is lost without power; SQLite's fullfsync settings use
-    F_FULLFSYNC instead. They have no effect on other systems."""
+    leaves data in the drive's cache, where it is lost without power. There the fullfsync settings
+    make SQLite flush that cache too; on other systems they have no effect."""
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")

@@ -103,8 +103,8 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
 
 
 def screens() -> dict[str, str]:
-    """Returns for each screen the section about it: of a guide if one is known, otherwise the
-    section on the screen's keys."""
+    """Returns the section of the documentation for each screen: in a guide if one covers the
+    screen, otherwise in the page of keys."""
     listed = _headings(KEYS, "## ")
     return {name: f"{KEYS}#{name.casefold().replace(' ', '-')}" for name in listed} | SCREENS
 

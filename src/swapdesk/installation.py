@@ -36,8 +36,8 @@ counts as installed if all of them can be imported."""
 
 
 def missing(extra: str) -> tuple[str, ...]:
-    """Returns those of the modules that an extra needs that are not installed; empty if the extra
-    is installed."""
+    """Returns the modules of an extra that are not installed; empty if the whole extra is
+    installed."""
     return tuple(name for name in PACKAGES[extra] if find_spec(name) is None)
 
 
@@ -105,8 +105,8 @@ def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """Returns the metadata of swapdesk in ``paths`` that an installer wrote; None if there is none.
-    A source directory has metadata, too, but these do not name an installer."""
+    """Returns the metadata of swapdesk that an installer wrote into one of ``paths``; None if there
+    is none. The metadata of a source directory does not count, because it names no installer."""
     installed = distributions(name=NAME, path=[*paths])
     return next((distribution for distribution in installed if _installer(distribution)), None)
 

@@ -73,9 +73,9 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All valid palettes by name. ``own`` are the palettes that come with the desk. ``all`` are
-    these and the user's; if both have a palette of the same name, it is the user's. ``problems``
-    are the errors in refused files."""
+    """All valid palettes by name. ``own`` are the palettes that come with the desk. ``all`` also
+    has the user's palettes, which replace own ones of the same name. ``problems`` are the errors in
+    refused files."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]

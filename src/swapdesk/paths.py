@@ -121,9 +121,8 @@ def keep_private(home: Home) -> list[str]:
     """Removes other users' access to the directories of a home (mode 0700). Returns a sentence for
     each directory to which others could write until then.
 
-    The mode is left unchanged for a shared directory, for another user's directory, and if the
-    directory is the user's whole home directory. Raises UnsafePlace if others can still write
-    afterwards.
+    The mode is not changed if the directory is shared, belongs to another user, or is the user's
+    whole home directory. Raises UnsafePlace if others can still write afterwards.
     """
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
@@ -158,8 +157,8 @@ def _is_home_of_user(path: Path) -> bool:
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raises UnsafePlace if a file belongs to a user other than the present one and root, or if
-    other users can write to it. ``status`` is the result of ``stat`` for ``path``."""
+    """Raises UnsafePlace if other users can write to a file, or if it belongs to neither the
+    present user nor root. ``status`` is the result of ``stat`` for ``path``."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):

@@ -43,8 +43,9 @@ the top of ``config.toml``, or nowhere (``default``)."""
 
 
 class SettingsError(Exception):
-    """Raised if the chosen profile does not exist. ``problem`` states the file and line, or the
-    environment variable, that names the profile; it is None if the command line does."""
+    """Raised if the chosen profile does not exist. ``problem`` states where the profile is named:
+    the file and line, or the environment variable. It is None if the profile is named on the
+    command line."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)
@@ -301,7 +302,7 @@ class _Reading:
         )
 
     def _profile(self) -> tuple[Value[str], bool]:
-        """Returns two values: the name of the chosen profile with its origin, and True if it is the
+        """Returns two values: the name of the chosen profile with its origin, and whether it is the
         unnamed profile for ``SWAPDESK_API_URL``."""
         if self.options.profile is not None:
             chosen = Value(self.options.profile, "option", "--profile")
@@ -387,9 +388,9 @@ class _Reading:
         return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
-        """Returns the path of the file with certificates; None if none is set or if the file does
-        not look like one, which is added to ``problems``. The certificates are loaded only when a
-        connection needs them."""
+        """Returns the path of the file with certificates. Returns None if none is set, or if the
+        file has no certificate or cannot be read, which is then added to ``problems``. The
+        certificates are loaded only when a connection needs them."""
         found = self._text("SSL_CERT_FILE", {}, "")
         if found.value is None:
             found = self._set("ca_file", row, None)

@@ -59,8 +59,8 @@ class TomlDocument(Struct):
 
     def line_of(self, *path: str) -> int | None:
         """Returns the number of the line of a key or table, from 1. ``path`` are the names from the
-        outermost table to the key. If the key is not found, returns the line of the innermost table
-        of ``path`` that is; None if there is none."""
+        outermost table to the key. If the key is not in the file, returns the line of the innermost
+        table of ``path`` that is in the file; None if no table is."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)

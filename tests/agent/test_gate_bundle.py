@@ -33,6 +33,7 @@ from agent.honest import HONEST as OTHERS
 from agent.honest import Honest
 from agent.honest_solana import MAKER, MAKERS_KEY, ME, MINT, OTHER_MINT, SOL, tokens
 from agent.honest_solana import USDC as MINTED
+from rows import each_row
 from swapdesk.agent.gate.case import Facts, PastSignature, Taking
 from swapdesk.agent.gate.rules import bundle as bundle_rules
 from swapdesk.agent.gate.rules import deposit as deposit_rules
@@ -702,21 +703,17 @@ def test_every_rule_has_its_row() -> None:
     assert not (own | solana_rules) & set(RULES)
 
 
-@pytest.mark.parametrize(
-    ("code", "i"), [(code, i) for code, (bad, _) in TABLE.items() for i in range(len(bad))]
-)
+@each_row(("code", "i"), [(code, i) for code, (bad, _) in TABLE.items() for i in range(len(bad))])
 def test_what_a_rule_objects_to(code: str, i: int) -> None:
     assert code in TABLE[code][0][i]().codes()
 
 
-@pytest.mark.parametrize(
-    ("code", "i"), [(code, i) for code, (_, good) in TABLE.items() for i in range(len(good))]
-)
+@each_row(("code", "i"), [(code, i) for code, (_, good) in TABLE.items() for i in range(len(good))])
 def test_what_stands_inside_its_bound(code: str, i: int) -> None:
     assert TABLE[code][1][i]().codes() == set()
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_anything_else_is_refused(name: str) -> None:
     code, made = REFUSED[name]
     verdict = made().verdict()
@@ -724,7 +721,7 @@ def test_anything_else_is_refused(name: str) -> None:
     assert code in codes(verdict)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "honest",
     [
         # What comes out of the smart account is not what the wallet spends on gas.
@@ -732,7 +729,6 @@ def test_anything_else_is_refused(name: str) -> None:
         withdrawal().after(replace(OUT_BEFORE, code="REPLACED")),
         on_solana(SOL).after(replace(SENT_BEFORE, code="REPLACED")),
     ],
-    ids=["little for gas", "withdrawn by what was replaced", "paid by what was replaced"],
 )
 def test_what_takes_nothing_from_anybody_is_signed(honest: Honest) -> None:
     assert honest.codes() == set()
@@ -765,8 +761,8 @@ def test_a_bundle_without_facts_is_not_signed() -> None:
     assert {"OPERATION_NONCE", "FACTORY_DIFFERS", "NODE_CHAIN_DIFFERS"} <= unread.codes()
 
 
-@pytest.mark.parametrize("sold", [SOL, MINTED], ids=["coins", "tokens"])
-@pytest.mark.parametrize("memo", [GROUP, None])
+@each_row("sold", [SOL, MINTED])
+@each_row("memo", [GROUP, None])
 def test_an_honest_bundle_on_solana_is_signed(sold: Asset, memo: str | None) -> None:
     """The service tells no height with its transactions; that it is good the node says."""
     found = on_solana(sold, memo=memo).verdict()
@@ -785,7 +781,7 @@ def _calls(*calls: InnerCall) -> str:
     return "0x" + encode_batch(list(calls)).hex()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "code"),
     [
         ({"sender": "0x"}, "OPERATION_UNREADABLE"),
@@ -818,7 +814,7 @@ def test_an_operation_that_does_anything_but_pay_is_not_read(
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "code"),
     [
         ({"version": "0.8"}, "OPERATION_CALLS"),

@@ -30,6 +30,7 @@ from agent.gate_world import (
 from agent.honest import DOCUMENTS, HONEST, SOON
 from agent.honest_solana import DEPOSIT, ME, PAY_SOL, PAY_TOKENS, SOL, STRANGE, UNITS
 from agent.mutations import everything, second_takings
+from rows import each_row
 from sampling import examples
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.gate.field_words import FIELD_WORDS, of_no_rule, unbound
@@ -48,7 +49,7 @@ SAMPLE = 7
 ALL = HONEST | {f"solana {name}": one for name, one in solana.HONEST.items()}
 
 
-@pytest.mark.parametrize("name", ALL)
+@each_row("name", ALL)
 def test_an_honest_payload_is_not_refused(name):
     verdict = ALL[name].verdict()
     assert [one for one in verdict.findings if one.severity is Severity.REFUSE] == []
@@ -106,7 +107,7 @@ def test_what_was_confirmed_is_not_let_out_twice():
     assert asked > 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("instructions", "code"),
     [
         ([*PAY_TOKENS, solana.tokens(ME, DEPOSIT, UNITS, decimals=7)], "SOLANA_DECIMALS"),
@@ -161,7 +162,7 @@ def test_an_end_of_an_allowance_moves_no_token():
     assert {"SIMULATION_MOVES_OTHERS", "SIMULATION_TAKES_MORE"} <= moving
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("act", "rules"),
     [("swap", RULES), ("bundle", BUNDLE_RULES), ("withdraw", WITHDRAWAL_RULES)],
 )
@@ -171,7 +172,7 @@ def test_what_a_rule_binds_is_told_beside_its_promise(act, rules):
     assert bound <= words_of(act).keys()
 
 
-@pytest.mark.parametrize("name", HONEST)
+@each_row("name", HONEST)
 def test_what_was_promised_is_told_of_every_field_of_an_honest_payload(name):
     case = HONEST[name].case
     for field in case.claim.fields:
@@ -180,7 +181,7 @@ def test_what_was_promised_is_told_of_every_field_of_an_honest_payload(name):
         assert promised
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("meaning", "promised"),
     [
         ("owner", f"your account {grouped(PROMISE.account)}"),
@@ -209,7 +210,7 @@ def test_units_of_another_token_are_not_told_in_the_promised_one():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("meaning", "words"),
     [
         ("proof", "checked by the chain"),

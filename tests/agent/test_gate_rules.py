@@ -7,7 +7,6 @@ import pkgutil
 from datetime import timedelta
 from typing import Any, get_args
 
-import pytest
 from msgspec.structs import replace
 
 from agent import honest_solana
@@ -40,6 +39,7 @@ from agent.gate_world import (
     codes,
 )
 from agent.honest import HONEST, SOON, Honest
+from rows import each_row
 from swapdesk.agent.gate import rules
 from swapdesk.agent.gate.case import Facts, GasPlan, PastSignature, Rule
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
@@ -450,7 +450,7 @@ def test_each_maker_that_has_to_sign_has_signed():
         assert built(both, (one,)).holding(makers=known).codes() == {"COSIGNER_UNKNOWN"}
 
 
-@pytest.mark.parametrize("code", TABLE)
+@each_row("code", TABLE)
 def test_a_rule_objects_on_one_side_of_its_bound_alone(code):
     objected, passed = TABLE[code]
     assert code in objected().codes()
@@ -492,12 +492,12 @@ class _Short(dict):
         return b"\0" * 16
 
 
-@pytest.mark.parametrize("name", MISSING)
+@each_row("name", MISSING)
 def test_a_fact_that_is_missing_refuses(name):
     assert MISSING[name]().refused
 
 
-@pytest.mark.parametrize("name", HONEST)
+@each_row("name", HONEST)
 def test_without_any_fact_nothing_is_signed(name):
     assert replace(HONEST[name], read=lambda facts: Facts(facts.now)).refused
 
@@ -551,7 +551,7 @@ def test_a_document_of_unknown_shape_is_shown_whole_and_refused():
     ]
 
 
-@pytest.mark.parametrize("domain", [{"name": "X"}, {"name": "X", "verifyingContract": TRAP}])
+@each_row("domain", [{"name": "X"}, {"name": "X", "verifyingContract": TRAP}])
 def test_a_document_for_every_chain_is_told_as_one(domain):
     scene = permit().sent(document={**UNKNOWN_DOCUMENT, "domain": domain})
     assert "CHAIN_ID_MISSING" in scene.codes()
@@ -663,7 +663,7 @@ def test_a_refused_field_is_marked_and_the_others_are_not():
     assert (found.field, found.severity) == ("Paid to", Severity.REFUSE)
 
 
-@pytest.mark.parametrize("name", HONEST)
+@each_row("name", HONEST)
 def test_a_promise_in_lower_case_is_the_same_promise(name):
     scene = HONEST[name]
     promise = scene.promise
@@ -709,7 +709,7 @@ def test_less_than_was_promised_is_no_match_and_needs_no_phrase():
     assert (line.match, line.weight, verdict.phrase) == ("unmatched", False, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "scene",
     [
         lambda: permit().on(chain_id=1),

@@ -14,6 +14,7 @@ from eth_keyfile import create_keyfile_json, decode_keyfile_json
 from msgspec.structs import replace
 from solders.keypair import Keypair
 
+from rows import each_row
 from swapdesk.agent.keys.key_file import (
     Keystore,
     Scrypt,
@@ -43,7 +44,7 @@ GOOD = {"dklen": 32, "n": 4096, "r": 8, "p": 1, "salt": SALT}
 ROUNDS = {"dklen": 32, "c": 2_000_000, "prf": "hmac-sha256", "salt": SALT}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "changed"),
     [
         ("scrypt", {"n": 1 << 19}),
@@ -84,7 +85,7 @@ def test_the_largest_derivation_in_bounds_is_read_and_not_run() -> None:
     assert read_derivation("scrypt", {**GOOD, "n": 1 << 18}) == Scrypt(bytes.fromhex(SALT), 1 << 18)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "r", "p"),
     [
         (1 << 18, 8, 1),  # geth, Foundry
@@ -104,7 +105,7 @@ def test_what_wallets_write_is_within_the_bounds_of_cost(n: int, r: int, p: int)
     assert read_derivation("scrypt", longer) == Scrypt(bytes.fromhex(SALT), n, r, p)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "said"),
     [
         ({"n": 1 << 20}, "more memory than 256 MiB"),
@@ -118,8 +119,9 @@ def test_what_costs_too_much_is_said_to_cost_it(changed: dict[str, Any], said: s
         read_derivation("scrypt", {**GOOD, **changed})
 
 
-def test_a_light_keystore_of_geth_opens() -> None:
-    key, scrypt = SecretBytes(b"\x07" * 32), Scrypt(bytes.fromhex(SALT), 4096, 8, 6)
+@each_row(("r", "p"), [(8, 6), (1, 8)])
+def test_a_light_keystore_of_geth_and_one_of_the_definition_open(r: int, p: int) -> None:
+    key, scrypt = SecretBytes(b"\x07" * 32), Scrypt(bytes.fromhex(SALT), 4096, r, p)
     crypto = encrypt(key, scrypt.derive(SecretBytes(b"theirs")), scrypt)
     assert decode_keyfile_json({"version": 3, "crypto": crypto}, b"theirs") == bytes(key.reveal())
     file = read_foreign_keystore(json.dumps({"version": 3, "Crypto": crypto}).encode())
@@ -127,20 +129,19 @@ def test_a_light_keystore_of_geth_opens() -> None:
 
 
 def test_the_example_of_the_definition_opens() -> None:
-    """Web3 Secret Storage, test vector of scrypt: r is 1."""
+    """Web3 Secret Storage, test vector of PBKDF2."""
     crypto = {
         "cipher": "aes-128-ctr",
-        "cipherparams": {"iv": "83dbcc02d8ccb40e466191a123791e0e"},
-        "ciphertext": "d172bf743a674da9cdad04534d56926ef8358534d458fffccd4e6ad2fbde479c",
-        "kdf": "scrypt",
+        "cipherparams": {"iv": "6087dab2f9fdbbfaddc31a909735c1e6"},
+        "ciphertext": "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46",
+        "kdf": "pbkdf2",
         "kdfparams": {
+            "c": 262144,
             "dklen": 32,
-            "n": 262144,
-            "p": 8,
-            "r": 1,
-            "salt": "ab0c7876052600dd703518d6fc3fe8984592145b591fc8fb5c6d43190334ba19",
+            "prf": "hmac-sha256",
+            "salt": "ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd",
         },
-        "mac": "2103ac29920d71da29f15d75b4a16dbe95cfd7ff8faea1056c33131d846e3097",
+        "mac": "517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2",
     }
     file = read_foreign_keystore(json.dumps({"version": 3, "crypto": crypto}).encode())
     opened = file.open(file.derivation.derive(SecretBytes(b"testpassword")))
@@ -148,7 +149,7 @@ def test_the_example_of_the_definition_opens() -> None:
     assert bytes(opened.reveal()).hex() == secret
 
 
-@pytest.mark.parametrize("kdf", ["scrypt", "pbkdf2"])
+@each_row("kdf", ["scrypt", "pbkdf2"])
 def test_keystores_of_the_reference_are_read(kdf: Any) -> None:
     key = SecretBytes(b"\x07" * 32)
     made = create_keyfile_json(bytes(key.reveal()), b"theirs", kdf=kdf, iterations=1024)
@@ -168,7 +169,7 @@ def written(kind: Kind) -> tuple[Account, bytes, SecretBytes]:
     return account, write_key(account, material.secret, key, scrypt), material.secret
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@each_row("kind", list(Kind))
 def test_what_is_written_is_read_and_bound_to_what_it_says(kind: Kind) -> None:
     account, content, secret = written(kind)
     name = file_name(kind, account.address)
@@ -194,7 +195,7 @@ def test_an_evm_file_is_a_keystore_of_the_field() -> None:
     assert decode_keyfile_json(json.loads(content), b"pass") == bytes(secret.reveal())
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@each_row("kind", list(Kind))
 def test_a_changed_file_is_refused(kind: Kind) -> None:
     account, content, _ = written(kind)
     name = file_name(kind, account.address)
@@ -297,14 +298,14 @@ PASTED = {
 }
 
 
-@pytest.mark.parametrize("form", PASTED)
+@each_row("form", PASTED)
 def test_a_phrase_is_read_as_people_keep_it(form: str) -> None:
     path = "m/44'/60'/0'/0/0"
     wanted = from_mnemonic(SecretBytes(TREZOR.encode()), Kind.EVM, path).address
     assert from_mnemonic(SecretBytes(PASTED[form].encode()), Kind.EVM, path).address == wanted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "form"),
     [
         ("japanese", "NFC"),
@@ -330,7 +331,7 @@ def test_a_phrase_of_another_list_leads_to_one_key_in_each_spelling(
     assert bytes(read.secret.reveal()) == seed[:32]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pasted", "said"),
     [
         (TREZOR.replace("year", "yaer"), "word 4 is not in the list"),
@@ -349,14 +350,14 @@ def test_what_is_no_phrase_is_said_truly_and_without_its_words(pasted: str, said
     assert not words & {"yaer", "winer", "please"} & set(str(refused.value).split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "form",
     [
         "{}", "0x{}", "0X{}", " 0x{}\r\n", '"0x{}"', "'{}'", "`{}`,", "\u201c0X{}\u201d",
         "\ufeff{}", "{};", "<{}>", "[0x{}]", '"{}",',
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("case", [str.lower, str.upper])
+@each_row("case", [str.lower, str.upper])
 def test_a_key_is_read_in_the_marks_around_it(form: str, case: Any) -> None:
     assert from_raw(SecretBytes(form.format(case(JUNK_KEY)).encode())).address == JUNK_ADDRESS
 
@@ -367,7 +368,7 @@ def test_a_key_in_groups_and_over_lines_is_read() -> None:
         assert from_raw(SecretBytes(joined.encode())).address == JUNK_ADDRESS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pasted", "said"),
     [
         (JUNK_KEY[1:], "and this has 63"),

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from agent.gate_world import NOW
+from rows import each_row
 from swapdesk.agent.gate.case import Facts
 from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked
@@ -34,7 +35,7 @@ def test_the_same_is_signed() -> None:
     require_agreement(SEEN, replace(SEEN, verdict=replace(VERDICT, findings=())))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "code"),
     [
         ({"findings": (replace(WARNING, severity=Severity.REFUSE),)}, "gate"),
@@ -62,7 +63,7 @@ def link(chain_id: int | None, kind: Kind = Kind.EVM) -> ChainLink:
     return ChainLink("base", kind, chain_id, "http://127.0.0.1:1/", 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of", "chain_id", "allowed"),
     [
         (account("sandbox"), 1_337_008_453, True),

@@ -35,6 +35,7 @@ from agent.gate_world import (
 from agent.honest import DOCUMENTS, ORDER, PERMITTED, SOON
 from agent.test_gate_bundle import MINE, OPERATION
 from agent.test_gate_bundle import PROMISE as BUNDLED
+from rows import each_row
 from sampling import examples
 from swapdesk.agent.gate.case import GasPlan
 from swapdesk.agent.shapes.claim import Claim
@@ -327,7 +328,7 @@ def emptied(spent: RecordsFile, monotonic: Callable[[], float]) -> SpentRecord:
     return SpentRecord(spent, monotonic)
 
 
-@settings(max_examples=examples(10_000, part=20), deadline=None)
+@settings(max_examples=examples(10_000, part=40), deadline=None)
 @given(policy=LIMITS, events=EVENTS)
 def test_no_total_exceeds_its_limit(
     spent: RecordsFile, policy: SpendingPolicy, events: list[tuple]
@@ -377,7 +378,7 @@ def found(spent: RecordsFile, policy: SpendingPolicy, made: Made) -> set[str]:
     return {finding.code.removeprefix("POLICY_") for finding in judge(policy, one, past, NOW)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_everything_is_held_to_every_rule(spent, kind) -> None:  # type: ignore[no-untyped-def]
     made = kind(100, 1)
     on_solana = isinstance(made.payload, SolanaPayload)
@@ -514,7 +515,7 @@ def refusals(policy: SpendingPolicy, spending: Spending, tier: PriceTier | None)
     return {one.code for one in judge(policy, spending, PAID, NOW, tier)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tier", "most"),
     [
         (PriceTier.FREE, 1_000),

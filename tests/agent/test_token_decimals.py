@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from msgspec.structs import replace
 
 from agent import honest_solana
@@ -14,6 +13,7 @@ from agent.gate_world import ALICE, BOB, CHAIN_ID, ETH, GENESIS, USDC, WETH, cod
 from agent.honest import HONEST, Honest
 from agent.node import Answer, Contract, Node, chains, octets_of, text_word, token, word
 from corpus import Case, load
+from rows import each_row
 from swapdesk.agent.gate.case import read_of
 from swapdesk.agent.gate.verdict import WEIGHT_PHRASE
 from swapdesk.agent.process.chain_handlers import evm_balances, payment_fee
@@ -42,7 +42,7 @@ def counted(honest: Honest, contract: str, answer: bytes) -> Honest:
     return replace(honest, read=lambda facts: replace(facts, answers=facts.answers | told))
 
 
-@pytest.mark.parametrize("name", PAYING)
+@each_row("name", PAYING)
 def test_no_payload_is_signed_by_decimals_of_a_list(name: str) -> None:
     honest = PAYING[name]
     assert CODE not in honest.codes()
@@ -54,7 +54,7 @@ def test_no_payload_is_signed_by_decimals_of_a_list(name: str) -> None:
         assert CODE in counted(honest, contract, answer).codes(), name
 
 
-@pytest.mark.parametrize("name", BUYING)
+@each_row("name", BUYING)
 def test_the_least_that_arrives_is_counted_as_its_contract_does(name: str) -> None:
     honest = HONEST[name]
     decimals = honest.promise.buy.decimals
@@ -66,12 +66,12 @@ def test_the_least_that_arrives_is_counted_as_its_contract_does(name: str) -> No
         assert CODE in honest.facts(bought_decimals=None).codes()
 
 
-@pytest.mark.parametrize("name", [n for n in HONEST if n not in PAYING])
+@each_row("name", [n for n in HONEST if n not in PAYING])
 def test_an_allowance_ends_whatever_its_token_says(name: str) -> None:
     assert CODE not in HONEST[name].selling(decimals=77).codes()
 
 
-@pytest.mark.parametrize("name", honest_solana.HONEST)
+@each_row("name", honest_solana.HONEST)
 def test_a_coin_of_solana_has_nine_decimals(name: str) -> None:
     honest = honest_solana.HONEST[name]
     if honest.payload.purpose is Purpose.REVOKE:
@@ -94,7 +94,7 @@ def test_what_calls_are_paid_in_is_known_here() -> None:
     assert CODE in counted(lied, known.contract, word(24)).codes()
 
 
-@pytest.mark.parametrize("name", PAYING)
+@each_row("name", PAYING)
 def test_a_token_of_another_name_is_signed_by_a_phrase_alone(name: str) -> None:
     """Behind PEPE the list has the contract of the dollar, or no contract, which is the coin."""
     verdict = PAYING[name].verdict()
@@ -148,7 +148,7 @@ def test_a_list_that_says_otherwise_changes_no_amount() -> None:
 SILENT = [one for one in load("decimals", name="token_answers") if one.expect["told"] is None]
 
 
-@pytest.mark.parametrize("case", SILENT, ids=lambda one: one.id)
+@each_row("case", SILENT, ids=lambda one: one.id)
 def test_a_token_that_does_not_say_has_no_amount(case: Case) -> None:
     read = node(None if case.input is None else octets_of(case.input))
     assert [one.units for one in told(read, USDC, ETH)] == [None, 10**19]

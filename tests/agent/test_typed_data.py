@@ -26,6 +26,7 @@ from agent.honest import (
     with_value,
     without,
 )
+from rows import each_row
 from sampling import examples
 from swapdesk.agent.shapes.claim import PayloadRefused
 from swapdesk.agent.shapes.reading import read_typed
@@ -77,7 +78,7 @@ def test_the_example_of_the_standard():
     ]
 
 
-@pytest.mark.parametrize("chain_id", ["1", "0x1", 1, WireNumber("1")])
+@each_row("chain_id", ["1", "0x1", 1, WireNumber("1")])
 def test_a_chain_id_has_one_meaning_in_every_spelling(chain_id):
     document = read_document(with_value(MAIL, "domain.chainId", chain_id))
     assert document.domain["chainId"] == 1
@@ -154,7 +155,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_what_has_two_meanings_is_refused(name):
     document, code = REFUSED[name]
     with pytest.raises(PayloadRefused) as caught:
@@ -171,7 +172,7 @@ def _one(kind, value):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "value", "code"),
     [
         ("bool", "false", "BOOL"),
@@ -200,14 +201,14 @@ def test_a_value_of_another_spelling_is_refused(kind, value, code):
     assert caught.value.code == f"DOCUMENT_{code}"
 
 
-@pytest.mark.parametrize("types", [{}, {"EIP712Domain": []}])
+@each_row("types", [{}, {"EIP712Domain": []}])
 def test_a_document_without_a_domain_is_refused(types):
     box = _one("bool", True)
     with pytest.raises(PayloadRefused):
         read_document({**box, "types": {**box["types"], **types}, "domain": {}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "value"),
     [("int8", "-128"), ("int8", "127"), ("uint8", "255"), ("uint256[2][]", [["1", "2"]])],
 )
@@ -220,7 +221,7 @@ NPM = Path(os.environ.get("SWAPDESK_NPM", "node_modules"))
 ETHERS = NPM / "@ethersproject" / "testcases" / "testcases" / "eip712.json.gz"
 
 
-@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
+@each_row("case", VECTORS, ids=lambda case: case["name"])
 def test_a_digest_of_ethers(case):
     document = {key: case[key] for key in ("types", "primaryType", "domain", "message")}
     assert "0x" + read_document(document).digest.hex() == case["digest"]
@@ -326,7 +327,7 @@ MOCK = typed(
 )
 
 
-@pytest.mark.parametrize("name", SDK)
+@each_row("name", SDK)
 def test_a_hash_of_the_permit2_sdk_is_ours_and_its_shape_is_known(name):
     primary, types, message, expected = SDK[name]
     domain = {"name": "Permit2", "chainId": 1, "verifyingContract": PERMIT2}

@@ -3,6 +3,7 @@
 import pytest
 from eth_abi.abi import encode
 
+from rows import each_row
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import CalldataError, Method
@@ -25,7 +26,7 @@ SELECTORS = {
 }
 
 
-@pytest.mark.parametrize("method", SELECTORS, ids=lambda one: one.name)
+@each_row("method", SELECTORS, ids=lambda one: one.name)
 def test_selectors_are_those_of_the_field(method):
     assert method.selector.hex() == SELECTORS[method]
 
@@ -44,7 +45,7 @@ def _selectors(name):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("contract", "methods"),
     [
         ("PermitToken", [erc20.TRANSFER, erc20.APPROVE, erc20.PERMIT, erc20.NONCES]),
@@ -78,7 +79,7 @@ def test_a_call_is_read_as_it_was_made():
 PLAIN = erc20.TRANSFER.call(BOB, 7)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b"",
@@ -90,16 +91,6 @@ PLAIN = erc20.TRANSFER.call(BOB, 7)
         erc20.APPROVE.call(BOB, 7),
         # A set bit above an address's 20 bytes.
         PLAIN[:4] + b"\x01" + PLAIN[5:],
-    ],
-    ids=[
-        "empty",
-        "half a selector",
-        "no arguments",
-        "cut",
-        "longer",
-        "a word more",
-        "other",
-        "dirty",
     ],
 )
 def test_what_is_no_exact_call_is_refused(data):
@@ -116,7 +107,7 @@ def test_another_layout_of_the_same_values_is_refused():
         venues.SWAP_TOKENS.read(venues.SWAP_TOKENS.selector + moved)
 
 
-@pytest.mark.parametrize("arguments", [(BOB,), (BOB, -1), (BOB, 1 << 256), ("0x12", 1), (BOB, "x")])
+@each_row("arguments", [(BOB,), (BOB, -1), (BOB, 1 << 256), ("0x12", 1), (BOB, "x")])
 def test_values_that_do_not_fit_are_not_encoded(arguments):
     with pytest.raises(CalldataError):
         erc20.TRANSFER.call(*arguments)

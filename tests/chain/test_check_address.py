@@ -12,6 +12,7 @@ from Crypto.Signature import eddsa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses import ada, base32, base58, bech32, cosmos, dot, ton
 from swapdesk.chain.addresses.checking import (
@@ -65,7 +66,7 @@ def test_another_chain_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize("given", KINDS)
+@each_row("given", KINDS)
 def test_every_kind_recognises_every_other(given: str) -> None:
     for asked in KINDS:
         verdict = check_address(asked, ADDRESSES[given])
@@ -79,7 +80,7 @@ def test_every_kind_recognises_every_other(given: str) -> None:
             assert ADDRESS_KINDS[given].called.split(" ", 1)[1] in verdict.reason, asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "text", "code", "part"),
     [
         ("evm", EVM.replace("aA", "AA"), "checksum", CHECKSUM_SENTENCE),
@@ -148,8 +149,8 @@ def test_refusals(kind: str, text: str, code: str, part: str) -> None:
     assert part in verdict.reason
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
+@each_row("kind", KINDS)
+@each_row(
     "secret",
     [
         "5KYZdUEo39z3FPrtuX2QbbwGnNP5zTd7yyr2SC1j299sBCnWjss",
@@ -174,7 +175,7 @@ def test_a_pasted_secret_is_named_and_not_repeated(kind: str, secret: str) -> No
     assert secret not in verdict.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "chain", "symbol", "given", "reason"),
     [
         (
@@ -240,7 +241,7 @@ def test_a_chain_of_an_unknown_name_takes_every_prefix_of_its_kind() -> None:
         assert check_address("cosmos", address, chain_name=name.upper()).ok
 
 
-@pytest.mark.parametrize("kind", ["bitcoin", "ltc", "ada", "cosmos"])
+@each_row("kind", ["bitcoin", "ltc", "ada", "cosmos"])
 def test_the_one_wrong_character_of_bech32_is_located_and_not_corrected(kind: str) -> None:
     address = ADDRESSES[kind]
     for place in range(address.index("1") + 1, len(address)):
@@ -259,7 +260,7 @@ def test_two_wrong_characters_of_bech32_are_not_located() -> None:
     assert (verdict.code, verdict.position, verdict.reason) == ("checksum", None, CHECKSUM_SENTENCE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "found"),
     [
         ("osmo1zyvq6ter6gf5c5eqfmv7zjs9fswhs6ppmtrctq", "an Osmosis address"),
@@ -282,7 +283,7 @@ def test_recognition_is_ordered_from_the_strongest_evidence_to_the_weakest() -> 
     assert shapes >= {"sui", "sol"}
 
 
-@pytest.mark.parametrize("spelling", [EVM.lower(), "0x" + EVM[2:].upper()])
+@each_row("spelling", [EVM.lower(), "0x" + EVM[2:].upper()])
 def test_an_evm_spelling_without_checksum_warns(spelling: str) -> None:
     verdict = check_address("evm", spelling, chain_name="Base")
     assert verdict.ok
@@ -365,7 +366,7 @@ def test_same_address_ignores_only_meaningless_case() -> None:
     assert not same_address("evm", EVM, "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("Bitcoin", "a Bitcoin"),
@@ -379,7 +380,7 @@ def test_articles(name: str, expected: str) -> None:
     assert with_article(name) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chain", "own", "other"), [("cosmoshub-4", "cosmos", "osmo"), ("Osmosis-1", "osmo", "cosmos")]
 )
 def test_a_chain_of_cosmos_that_is_called_by_its_id_has_its_own_addresses_alone(
@@ -436,8 +437,8 @@ def hostile_forms(address: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("chain_name", [None, "Unlisted"])
+@each_row("kind", KINDS)
+@each_row("chain_name", [None, "Unlisted"])
 def test_hostile_forms_are_refused_in_plain_words(kind: str, chain_name: str | None) -> None:
     for text in hostile_forms(ADDRESSES[kind]):
         started = time.thread_time()
@@ -496,7 +497,7 @@ def test_transaction_hashes_have_the_shape_of_their_chain(seed: bytes) -> None:
     assert len(bytes.fromhex(derive_transaction_hash("dot", seed).removeprefix("0x"))) == 32
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("moon", bytes(32)), ("evm", bytes(31))])
+@each_row(("kind", "seed"), [("moon", bytes(32)), ("evm", bytes(31))])
 def test_derivation_refuses_what_it_cannot_do(kind: str, seed: bytes) -> None:
     with pytest.raises(ValueError, match=r"seed|kind"):
         derive_address(kind, seed)
@@ -560,7 +561,7 @@ def test_a_mixed_case_evm_typo_is_seen() -> None:
     """EIP-55 misses about one change in several thousand; a changed case never."""
     rng = random.Random(55)
     accepted = 0
-    for _ in range(2_000):
+    for _ in range(1_000):
         address = derive_address("evm", rng.randbytes(32))
         place = rng.randrange(2, 42)
         other = rng.choice([c for c in "0123456789abcdefABCDEF" if c != address[place]])
@@ -569,7 +570,7 @@ def test_a_mixed_case_evm_typo_is_seen() -> None:
         if other.lower() == address[place].lower():
             assert not verdict.ok
         accepted += verdict.ok
-    assert accepted <= 2
+    assert accepted <= 1
 
 
 def test_a_typo_on_polkadot_is_seen_by_a_checksum_of_two_bytes() -> None:
@@ -627,7 +628,7 @@ def test_any_text_gets_a_verdict(text: str) -> None:
 EVM_PATTERN = "^0x[0-9a-fA-F]{40}$"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern",
     [
         r"^([a-zA-Z0-9]+)*$",
@@ -647,7 +648,7 @@ def test_bombs_are_answered_at_once(pattern: str) -> None:
         assert time.thread_time() - started < 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern",
     [
         r"(?!0x0)0x[0-9a-f]{40}",
@@ -673,7 +674,7 @@ def test_unsupported_patterns_do_not_decide(pattern: str) -> None:
     assert not check_recipient("evm", "javascript:alert(1)", pattern).ok
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "text", "expected"),
     [
         (EVM_PATTERN, EVM, True),
@@ -698,7 +699,7 @@ def test_matching_is_of_the_whole_text(pattern: str, text: str, expected: bool) 
     assert pattern_fits(pattern, text) is expected
 
 
-@pytest.mark.parametrize("pattern", [".*", "", "^", "|", "[\\s\\S]*", ".{0,256}", None])
+@each_row("pattern", [".*", "", "^", "|", "[\\s\\S]*", ".{0,256}", None])
 def test_a_wide_pattern_never_widens(pattern: str | None) -> None:
     bitcoin = derive_address("bitcoin", bytes(32))
     for text in ("javascript:alert(1)", bitcoin, "", EVM + "\n", EVM.replace("aA", "AA")):
@@ -737,8 +738,8 @@ def test_decoder_warnings_are_kept_beside_the_patterns() -> None:
     assert verdict.warnings[1] == UNSUPPORTED
 
 
-@pytest.mark.parametrize("pattern", [EVM_PATTERN, ".*", "(?!a)b"])
-@pytest.mark.parametrize("kind", ["evm", "moon"])
+@each_row("pattern", [EVM_PATTERN, ".*", "(?!a)b"])
+@each_row("kind", ["evm", "moon"])
 def test_a_refused_address_keeps_the_decoder_s_reason(kind: str, pattern: str) -> None:
     mistyped = EVM.replace("aA", "AA")
     assert check_recipient(kind, mistyped, pattern) == check_address(kind, mistyped)

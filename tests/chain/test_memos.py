@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from corpus import Case, load
+from rows import each_row
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.payments import (
     WAIVER,
@@ -21,7 +20,7 @@ def test_labels() -> None:
     assert memo_label("moon") == "memo"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code", "normalized"),
     [
         ("104882716", "valid", "104882716"),
@@ -45,7 +44,7 @@ def test_destination_tags(text: str, code: str, normalized: str) -> None:
     assert (verdict.ok, verdict.code, verdict.normalized) == (code == "valid", code, normalized)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code"),
     [
         ("abc-123 x", "valid"),
@@ -76,13 +75,13 @@ def test_a_needed_memo_is_asked_for_by_name() -> None:
     assert check_memo("moon", "", True).reason.startswith("This chain needs a memo")
 
 
-@pytest.mark.parametrize("needed", [False, None])
+@each_row("needed", [False, None])
 def test_no_memo_where_none_is_needed(needed: bool | None) -> None:
     verdict = check_memo("evm", "", needed)
     assert (verdict.ok, verdict.code, verdict.normalized) == (True, "none", "")
 
 
-@pytest.mark.parametrize("kind", ["xrp", "sol"])
+@each_row("kind", ["xrp", "sol"])
 def test_the_waiver_is_exact_and_never_sent(kind: str) -> None:
     verdict = check_memo(kind, WAIVER, True)
     assert (verdict.ok, verdict.code, verdict.normalized) == (True, "waived", "")
@@ -91,7 +90,7 @@ def test_the_waiver_is_exact_and_never_sent(kind: str) -> None:
         assert not check_memo(kind, near, True).ok
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reason", "code"),
     [
         ("0", "Memo id.", "valid"),
@@ -113,9 +112,7 @@ def test_memos_of_stellar_are_ids_or_short_texts(text: str, reason: str, code: s
     assert verdict.normalized == (text if verdict.ok else "")
 
 
-@pytest.mark.parametrize(
-    ("kind", "word"), [("ton", "comment"), ("cosmos", "memo"), ("algo", "note")]
-)
+@each_row(("kind", "word"), [("ton", "comment"), ("cosmos", "memo"), ("algo", "note")])
 def test_texts_speak_the_word_of_their_chain(kind: str, word: str) -> None:
     assert check_memo(kind, "a" * 64, True).reason == f"{word.capitalize()}."
     assert check_memo(kind, "a" * 65, True).reason.startswith(f"A {word} has at most 64")
@@ -123,7 +120,7 @@ def test_texts_speak_the_word_of_their_chain(kind: str, word: str) -> None:
     assert check_memo(kind, "", False).reason == f"No {word}."
 
 
-@pytest.mark.parametrize("case", load(name="memos"), ids=lambda case: case.id)
+@each_row("case", load(name="memos"), ids=lambda case: case.id)
 def test_a_memo_that_a_program_has_changed_is_doubted_and_others_are_not(case: Case) -> None:
     """A chain carries both: what a spreadsheet made of a memo credits nobody, or somebody else."""
     verdict = check_memo("cosmos", case.text, True)
@@ -137,7 +134,7 @@ def test_which_chains_have_memos() -> None:
     assert uses_memo("moon")
 
 
-@pytest.mark.parametrize("kind", ["evm", "bitcoin", "ltc", "tron", "sui", "ada", "dot", "xmr"])
+@each_row("kind", ["evm", "bitcoin", "ltc", "tron", "sui", "ada", "dot", "xmr"])
 def test_a_memo_where_the_chain_has_none_is_refused(kind: str) -> None:
     verdict = check_memo(kind, "123", False, chain_name="This one")
     assert (verdict.ok, verdict.code) == (False, "unused")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import each_row
 from swapdesk.chain.addresses import display
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import grouped, groups, looks_like, short
@@ -68,14 +69,14 @@ def _words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     display.name_forms.cache_clear()
 
 
-@pytest.mark.parametrize(("kind", "text"), MISTYPED.items())
+@each_row(("kind", "text"), MISTYPED.items())
 def test_a_typing_error_is_not_named_after_the_weak_kind(kind: str, text: str) -> None:
     verdict = check_address(kind, text)
     assert not verdict.ok
     assert "Wordy" not in verdict.reason
 
 
-@pytest.mark.parametrize(("kind", "text"), MISTYPED.items())
+@each_row(("kind", "text"), MISTYPED.items())
 def test_a_typing_error_is_no_name_either(kind: str, text: str) -> None:
     verdict = check_address("words", text)
     assert (verdict.ok, verdict.code) == (False, "other_chain")
@@ -83,7 +84,7 @@ def test_a_typing_error_is_no_name_either(kind: str, text: str) -> None:
     assert verdict.reason == f"This is {called} with a typing error. Wordy needs a name."
 
 
-@pytest.mark.parametrize("kind", [kind.name for kind in kinds_by_proof(Proof.ANY_WORD)])
+@each_row("kind", [kind.name for kind in kinds_by_proof(Proof.ANY_WORD)])
 def test_what_another_kind_proves_is_no_name(kind: str) -> None:
     address = derive_address(kind, bytes(range(32)))
     assert not check_address("words", address).ok

@@ -16,6 +16,7 @@ import pytest
 from client.rude_server import Request, RudeServer, answer, drip
 from corpus import Case, load
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.chain.node_http import NodeUncertain, NodeUnreachable
 from swapdesk.chain.rpc.evm import EvmClient, balance_of
 from swapdesk.chain.rpc.ledger import LedgerClient
@@ -107,7 +108,7 @@ def answering(case: Case) -> Callable[[Request, asyncio.StreamWriter], Awaitable
 
 
 @pytest.mark.parametrize("ask", CLIENTS.values(), ids=CLIENTS)
-@pytest.mark.parametrize("case", load(name="nodes"), ids=lambda case: case.id)
+@each_row("case", load(name="nodes"), ids=lambda case: case.id)
 async def test_no_answer_costs_much_or_is_taken_for_another(case: Case, ask: Asks) -> None:
     async with RudeServer(answering(case)) as server:
         if case.expect["known"]:
@@ -130,14 +131,14 @@ async def test_a_node_that_wants_to_wait_hears_nothing_meanwhile(ask: Asks, stat
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("ask", [_evm, _evm_batch, _solana, _ledger])
+@each_row("ask", [_evm, _evm_batch, _solana, _ledger])
 async def test_the_deadline_holds_for_the_whole_answer(ask: Asks) -> None:
     async with RudeServer(drip) as server:
         with pytest.raises(NodeUncertain, match="TimeoutError"):
             await ask(server.url, 0.2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answers",
     [
         [{"id": 2, "result": "0x2"}, {"id": 2, "result": "0x2"}],

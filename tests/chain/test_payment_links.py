@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.kind import AddressProblem, PaymentLink
@@ -43,7 +44,7 @@ def uri(
     return payment_link(kind, chain_id, *asked, decimals=decimals, symbol=symbol)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "amount", "expected"),
     [
         ("bitcoin", "0.50000000", "bitcoin:ADDRESS?amount=0.5"),
@@ -94,12 +95,12 @@ def test_tokens_where_the_scheme_can_name_them() -> None:
     assert (solana.memo, stellar.memo, algorand.memo) == (True, True, False)
 
 
-@pytest.mark.parametrize("kind", ["xrp", "ton", "tron", "bitcoin"])
+@each_row("kind", ["xrp", "ton", "tron", "bitcoin"])
 def test_a_token_the_scheme_cannot_name_is_never_asked_for_as_the_coin(kind: str) -> None:
     assert uri(kind, "100", contract="TOKEN", memo="7") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "memo", "part"),
     [
         ("xrp", "104882716", "dt=104882716"),
@@ -119,17 +120,17 @@ def test_memos_in_the_code(kind: str, memo: str, part: str) -> None:
     assert part in found.text
 
 
-@pytest.mark.parametrize("kind", ["bitcoin", "ltc", "xmr", "tron"])
+@each_row("kind", ["bitcoin", "ltc", "xmr", "tron"])
 def test_a_memo_the_scheme_cannot_carry_is_said(kind: str) -> None:
     assert uri(kind, "1", memo="7").memo is False
 
 
-@pytest.mark.parametrize("kind", ["cosmos", "ada", "dot", "sui", "moon"])
+@each_row("kind", ["cosmos", "ada", "dot", "sui", "moon"])
 def test_chains_without_a_scheme_have_the_plain_address(kind: str) -> None:
     assert uri(kind, "1", memo="7") is None
 
 
-@pytest.mark.parametrize("kind", ["xlm", "ton", "sol", "algo"])
+@each_row("kind", ["xlm", "ton", "sol", "algo"])
 def test_a_memo_cannot_add_to_the_link(kind: str) -> None:
     found = uri(kind, "1", memo=TEXT_MEMO)
     assert "+" not in found.text.removeprefix("web+")
@@ -138,12 +139,12 @@ def test_a_memo_cannot_add_to_the_link(kind: str) -> None:
     assert values["amount"] == uri(kind, "1").text.split("amount=")[1].split("&")[:1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_an_amount_finer_than_the_token_is_not_rounded(kind: str) -> None:
     assert uri(kind, "0.123456789", decimals=8, chain_id=1) is None
 
 
-@pytest.mark.parametrize("amount", ["0", "-1", "NaN", "Infinity"])
+@each_row("amount", ["0", "-1", "NaN", "Infinity"])
 def test_an_amount_that_is_none_is_refused(amount: str) -> None:
     with pytest.raises(ValueError, match="above zero"):
         uri("bitcoin", amount)
@@ -173,7 +174,7 @@ def _plain(amount: Decimal) -> str:
     return f"{whole}.{places}" if places else whole
 
 
-@pytest.mark.parametrize(
+@each_row(
     "contract",
     [
         f"{USDC}@1/transfer?address={EVM}&uint256=1000000000#",
@@ -236,7 +237,7 @@ def test_what_the_desk_writes_it_reads(
     assert link.unused == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "told"),
     [
         (f"bitcoin:{BITCOIN}?amount=0.1&label=Caf%C3%A9&message=hi", {"amount": Decimal("0.1")}),
@@ -272,7 +273,7 @@ def test_a_link_of_a_wallet(text: str, told: dict[str, object]) -> None:
     assert {name: getattr(link, name) for name in told} == told
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "says"),
     [
         (f"ethereum:{USDC}@1/approve?address={EVM}&uint256=1", "calls a contract"),
@@ -307,7 +308,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
         assert (read_payment_link(text) is None) is not is_link(text)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_a_plain_address_is_no_link(kind: str) -> None:
     assert read_payment_link(derive_address(kind, b"p" * 32)) is None
     assert read_payment_link("0:" + "e" * 64) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rows import each_row
 from swapdesk.chain.addresses import base32, base58, bech32, bitcoin, cosmos, dot, ton, xrp
 from swapdesk.chain.addresses.bech32 import encode_witness
 from swapdesk.chain.addresses.bitcoin import encode_key_hash
@@ -143,14 +144,14 @@ VALID = [
 ]
 
 
-@pytest.mark.parametrize("address", EIP_55)
+@each_row("address", EIP_55)
 def test_eip_55_spellings_are_their_own_checksum(address: str) -> None:
     assert checksummed(address.lower()) == address
     verdict = check_address("evm", address)
     assert (verdict.ok, verdict.normalized, verdict.warnings) == (True, address, ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "constant"),
     [(t, bech32.BECH32) for t in BECH32_TEXTS] + [(t, bech32.BECH32M) for t in BECH32M_TEXTS],
 )
@@ -160,20 +161,20 @@ def test_bech32_texts_decode_and_encode_again(text: str, constant: int) -> None:
     assert bech32.encode(prefix, values, constant) == text.lower()
 
 
-@pytest.mark.parametrize("text", NOT_BECH32)
+@each_row("text", NOT_BECH32)
 def test_invalid_bech32_texts_are_refused(text: str) -> None:
     with pytest.raises(bech32.Bech32Error):
         bech32.decode(text)
 
 
-@pytest.mark.parametrize(("text", "version", "program"), WITNESS)
+@each_row(("text", "version", "program"), WITNESS)
 def test_witness_addresses(text: str, version: int, program: str) -> None:
     prefix = text[:2].lower()
     assert bech32.decode_witness(prefix, text) == (version, bytes.fromhex(program))
     assert bech32.encode_witness(prefix, version, bytes.fromhex(program)) == text.lower()
 
 
-@pytest.mark.parametrize("text", NOT_WITNESS)
+@each_row("text", NOT_WITNESS)
 def test_invalid_witness_addresses(text: str) -> None:
     prefix = "tb" if text[:2] == "tb" else "bc"
     with pytest.raises(bech32.Bech32Error):
@@ -181,12 +182,12 @@ def test_invalid_witness_addresses(text: str) -> None:
     assert not check_address("bitcoin", text).ok
 
 
-@pytest.mark.parametrize("address", ["BC1SW50QGDZ25J", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs"])
+@each_row("address", ["BC1SW50QGDZ25J", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs"])
 def test_witness_versions_nobody_spends_are_refused(address: str) -> None:
     assert not check_address("bitcoin", address).ok
 
 
-@pytest.mark.parametrize(("kind", "address"), VALID)
+@each_row(("kind", "address"), VALID)
 def test_real_addresses(kind: str, address: str) -> None:
     verdict = check_address(kind, address)
     assert (verdict.ok, verdict.code, verdict.normalized) == (True, "valid", address)
@@ -345,7 +346,7 @@ BECH32_ACCOUNTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "address", "version", "digest"), KEY_HASH)
+@each_row(("kind", "address", "version", "digest"), KEY_HASH)
 def test_hashes_in_base58(kind: str, address: str, version: int, digest: str) -> None:
     assert encode_key_hash(version, bytes.fromhex(digest)) == address
     assert check_address(kind, address).normalized == address
@@ -366,7 +367,7 @@ def test_litecoin_witness() -> None:
     assert check_address("ltc", address.upper()).normalized == address
 
 
-@pytest.mark.parametrize(("old", "address"), CASHADDR)
+@each_row(("old", "address"), CASHADDR)
 def test_cashaddr(old: str, address: str) -> None:
     for spelling in (address, f"bitcoincash:{address}", f"BITCOINCASH:{address.upper()}"):
         assert check_address("bch", spelling).normalized == address
@@ -390,7 +391,7 @@ def test_stellar_account() -> None:
     assert check_address("xlm", SEP_23_ACCOUNT).ok
 
 
-@pytest.mark.parametrize(("address", "memo"), SEP_23_MUXED)
+@each_row(("address", "memo"), SEP_23_MUXED)
 def test_stellar_muxed_addresses_are_taken_apart_and_refused(address: str, memo: str) -> None:
     assert base32.muxed_parts(address) == (SEP_23_ACCOUNT, memo)
     verdict = check_address("xlm", address)
@@ -399,14 +400,14 @@ def test_stellar_muxed_addresses_are_taken_apart_and_refused(address: str, memo:
     assert f"Give {SEP_23_ACCOUNT}, and the memo in its own field." in verdict.reason
 
 
-@pytest.mark.parametrize(("address", "what"), SEP_23_FOREIGN)
+@each_row(("address", "what"), SEP_23_FOREIGN)
 def test_other_keys_of_stellar_are_named(address: str, what: str) -> None:
     verdict = check_address("xlm", address)
     assert not verdict.ok
     assert what in verdict.reason
 
 
-@pytest.mark.parametrize("address", SEP_23_INVALID)
+@each_row("address", SEP_23_INVALID)
 def test_invalid_keys_of_stellar(address: str) -> None:
     assert not check_address("xlm", address).ok
     assert base32.muxed_parts(address) is None
@@ -429,7 +430,7 @@ def test_ton_forms_of_one_account() -> None:
     assert not same_address("ton", TEP_2_PLAIN, ton.encode(account))
 
 
-@pytest.mark.parametrize("flag", [ton.BOUNCEABLE, ton.NON_BOUNCEABLE])
+@each_row("flag", [ton.BOUNCEABLE, ton.NON_BOUNCEABLE])
 def test_ton_test_networks_are_refused(flag: int) -> None:
     address = ton.encode(bytes.fromhex(TEP_2_ACCOUNT), flag=flag | ton.TEST_ONLY)
     verdict = check_address("ton", address)
@@ -438,21 +439,21 @@ def test_ton_test_networks_are_refused(flag: int) -> None:
     assert "TON test network" in check_address("evm", address).reason
 
 
-@pytest.mark.parametrize("address", CIP_19_PAYMENTS)
+@each_row("address", CIP_19_PAYMENTS)
 def test_cardano_payment_addresses(address: str) -> None:
     verdict = check_address("ada", address)
     assert (verdict.ok, verdict.normalized) == (True, address)
     assert check_address("ada", address.upper()).normalized == address
 
 
-@pytest.mark.parametrize("address", [*CIP_19_STAKE, *CIP_19_TEST])
+@each_row("address", [*CIP_19_STAKE, *CIP_19_TEST])
 def test_cardano_addresses_that_are_not_for_payments(address: str) -> None:
     verdict = check_address("ada", address)
     assert not verdict.ok
     assert ("stake address" if address in CIP_19_STAKE else "test network") in verdict.reason
 
 
-@pytest.mark.parametrize("address", [address for address, _ in BYRON])
+@each_row("address", [address for address, _ in BYRON])
 def test_cardano_addresses_of_the_byron_era(address: str) -> None:
     verdict = check_address("ada", address)
     assert (verdict.ok, verdict.normalized) == (True, address)
@@ -467,14 +468,14 @@ def test_a_byron_address_with_a_derivation_path() -> None:
     assert check_address("ada", address).ok
 
 
-@pytest.mark.parametrize(("network", "address", "account"), SS58)
+@each_row(("network", "address", "account"), SS58)
 def test_ss58(network: int, address: str, account: str) -> None:
     assert dot.encode(network, bytes.fromhex(account)) == address
     assert dot.decode(address) == (network, bytes.fromhex(account))
     assert check_address("dot", address).ok
 
 
-@pytest.mark.parametrize(("chain", "prefix", "address", "account"), BECH32_ACCOUNTS)
+@each_row(("chain", "prefix", "address", "account"), BECH32_ACCOUNTS)
 def test_cosmos_accounts(chain: str, prefix: str, address: str, account: str) -> None:
     network = network_of("cosmos", chain)
     assert network.mark == prefix
@@ -482,7 +483,7 @@ def test_cosmos_accounts(chain: str, prefix: str, address: str, account: str) ->
     assert check_address("cosmos", address, chain_name=chain).ok
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "key"),
     [
         # test/address/algo of mrtnetwork/blockchain_utils.
@@ -501,7 +502,7 @@ def test_algorand(address: str, key: str) -> None:
     assert check_address("algo", address).ok
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "tag"),
     [
         # src/core/addresscodec/test_cases.rs of xrpl-rust; the last of ripple-address-codec.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rows import each_row
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
@@ -94,7 +95,7 @@ PUBLISHED = {
 AT = {V07: SOMEBODY, V08: ENTRY_POINT_08}
 
 
-@pytest.mark.parametrize(("version", "name"), PUBLISHED)
+@each_row(("version", "name"), PUBLISHED)
 def test_the_hash_is_the_published_one(version, name):
     found = user_operation_hash(OPERATIONS[name], AT[version], 1, version)
     assert found.hex() == PUBLISHED[version, name]
@@ -167,7 +168,7 @@ def test_v07_is_signed_as_a_message():
     assert message == signed_digest(operation_hash, V07)
 
 
-@pytest.mark.parametrize("version", EntryPointVersion)
+@each_row("version", EntryPointVersion)
 def test_every_field_but_the_signature_is_in_the_hash(version):
     base = OPERATIONS["paymaster data"]
     base = replace(base, factory=SOMEBODY, factory_data=BEEF, call_data=BEEF)
@@ -195,7 +196,7 @@ def test_every_field_but_the_signature_is_in_the_hash(version):
     assert user_operation_hash(base.signed(b"x"), ENTRY_POINT, 1, version) in hashes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value"),
     [
         ("sender", SOMEBODY[:-1]),
@@ -217,7 +218,7 @@ def test_values_that_cannot_be_packed_are_refused(field, value):
         replace(PLAIN, **{field: value})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changed",
     [
         {"init_code": b"\x01"},
@@ -243,7 +244,7 @@ def test_an_operation_is_read_as_it_was_written(operation):
 WRITTEN = operation_json(PLAIN.signed(BEEF))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "field"),
     [
         ({"sender": None}, "sender"),
@@ -273,7 +274,7 @@ def test_a_field_that_is_written_otherwise_is_refused(changed, field):
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize("document", [None, [], "0x", 5])
+@each_row("document", [None, [], "0x", 5])
 def test_what_is_no_object_is_refused(document):
     with pytest.raises(OperationError):
         read_operation(document)
@@ -296,15 +297,14 @@ def transfer(units: int) -> InnerCall:
     return InnerCall(TOKEN, 0, TRANSFER.call(BOB, units))
 
 
-@pytest.mark.parametrize("version", EntryPointVersion)
-@pytest.mark.parametrize(
+@each_row("version", EntryPointVersion)
+@each_row(
     "calls",
     [
         [transfer(1)],
         [transfer(one) for one in range(MOST_CALLS)],
         [InnerCall(BOB, 5), transfer(7), InnerCall(TOKEN, 2**256 - 1, b"")],
     ],
-    ids=["one", "fifty", "coins and tokens"],
 )
 def test_calls_are_read_as_they_were_made(version, calls):
     assert decode_batch(encode_batch(calls, version), version) == tuple(calls)
@@ -329,7 +329,7 @@ def test_values_may_be_left_away_or_written_out():
     assert short != long
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b"",
@@ -349,7 +349,7 @@ def test_what_is_no_exact_batch_is_refused(data):
         decode_batch(data)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "calls",
     [[], [transfer(1)] * 51, [InnerCall(TOKEN, 0, b"\1" * 1_025)], [InnerCall("0x", 1)]],
 )

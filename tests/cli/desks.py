@@ -64,18 +64,18 @@ def _streams(stdin: str) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
 class Commands:
     """Commands of one home, and the two ways in which they end that tests expect."""
 
-    def __call__(self, *words: str) -> Result:
+    def __call__(self, *words: str, stdin: str = "") -> Result:
         raise NotImplementedError
 
-    def made(self, *words: str) -> Any:
+    def made(self, *words: str, stdin: str = "") -> Any:
         """What a command that has to succeed prints, the last of several documents."""
-        result = self(*words, "--json")
+        result = self(*words, "--json", stdin=stdin)
         assert result.code == 0, (words, result)
         return result.documents[-1]
 
-    def refused(self, end: int, code: str, *words: str) -> dict[str, Any]:
+    def refused(self, end: int, code: str, *words: str, stdin: str = "") -> dict[str, Any]:
         """The error of a command that has to end with it."""
-        result = self(*words, "--json")
+        result = self(*words, "--json", stdin=stdin)
         assert (result.code, result.error["code"]) == (end, code), (words, result)
         return result.error
 
@@ -116,8 +116,8 @@ class InProcess(Commands):
         self.home = home
         self.environ: dict[str, str] = {}
 
-    def __call__(self, *arguments: str) -> Result:
-        return run_here(*arguments, home=self.home, env=self.environ)
+    def __call__(self, *arguments: str, stdin: str = "") -> Result:
+        return run_here(*arguments, home=self.home, env=self.environ, stdin=stdin)
 
 
 def account_of(sandbox: Sandbox, kind: str, chain: Any, *tokens: WorldToken) -> str:

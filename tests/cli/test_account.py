@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from cli.desks import Desk, InProcess
 from harness import Result, Sandbox, running_sandbox
 from patience import PATIENCE
+from rows import each_row
 from service.new_store import open_new
 from service.test_store import order
 from swapdesk.service.store.records import StoredGroup, StoredOrder
@@ -33,7 +34,7 @@ from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """One whose books are these tests' own."""
-    with running_sandbox(tmp_path_factory.mktemp("home"), furnished=False) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
         asyncio.run(_write_history(running))
         yield running
 
@@ -233,8 +234,8 @@ async def data(tmp_path: Path) -> Path:
 class Partner(InProcess):
     """``partner`` on that store."""
 
-    def __call__(self, *words: str) -> Result:
-        return super().__call__("partner", *words, "--data", str(self.home / "data"))
+    def __call__(self, *words: str, stdin: str = "") -> Result:
+        return super().__call__("partner", *words, "--data", str(self.home / "data"), stdin=stdin)
 
     def shown(self, which: str = "Shop") -> dict[str, Any]:
         return self.made("show", which)["partner"]
@@ -361,7 +362,7 @@ def test_pages_of_an_account(partner: Partner) -> None:
     partner.refused(2, "BAD_ORIGIN", "origin", "Shop", "remove", "https://other.example")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "origin",
     [
         "shop.example", "https://shop.example/", "https://shop.example/a", "https://u@shop.example",
@@ -376,7 +377,7 @@ def test_what_is_no_origin(partner: Partner, origin: str) -> None:
     assert partner.shown()["origins"] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "code"),
     [
         (("show", "Nobody"), "NO_SUCH_PARTNER"),

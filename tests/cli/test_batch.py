@@ -22,7 +22,7 @@ CLEAN = "@bob,150,ETH,base,USDC.ethereum", "@cold,250,BTC,bitcoin,USDC.ethereum"
 def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> None:
     rows = (row.replace(",", ";") for row in CLEAN)
     head = "to;sell_amount;buy;chain;sell"
-    file = batch_file(tmp_path, *rows, "@bob;0,5;ETH;base;USDC.ethereum", head=head)
+    file = batch_file(tmp_path, *rows, "@bob;157,5;ETH;base;USDC.ethereum", head=head)
     shown = desk("batch", "plan", file, "--json")
     assert shown.code == Exit.BAD_INPUT
     plan = shown.document
@@ -31,6 +31,8 @@ def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> N
     assert (finding["code"], finding["column"]) == ("BAD_AMOUNT", "sell_amount")
     assert plan["rows"][2]["line"] == 4
     desk.refused(Exit.BAD_INPUT, "BATCH_PROBLEMS", "batch", "create", file, "--yes")
+    assert "--decimal-comma reads 1,5 as 1.5" in desk("batch", "plan", file).stderr
+    assert desk.made("batch", "plan", file, "--decimal-comma")["decimalComma"]
 
 
 def test_rows_that_are_skipped_are_left_out_and_the_others_created(
@@ -42,19 +44,6 @@ def test_rows_that_are_skipped_are_left_out_and_the_others_created(
         desk.refused(Exit.BAD_INPUT, code, "batch", "create", file, "--skip", skip, "--yes")
     created = desk.made("batch", "create", file, "--skip", "3,1", "--yes")
     assert [(row["row"], row["line"]) for row in created["rows"]] == [(2, 3), (4, 5)]
-
-
-def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
-    desk: Desk, tmp_path: Path
-) -> None:
-    good = batch_file(tmp_path, "@bob,151,ETH,base,USDC.ethereum")
-    desk.sandbox.fault("http_500", operation="get_pair_limits", times=1000)
-    for words in (("plan",), ("create", "--yes")):
-        failed = desk("batch", *words, good, "--json")
-        assert failed.code == Exit.UNREACHABLE, failed.stderr
-        assert failed.error["status"] == 500
-        assert failed.error["money"].startswith("in your wallet")
-    desk.sandbox.control("DELETE", "/faults")
 
 
 def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path: Path) -> None:
@@ -93,18 +82,6 @@ def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(
     refused = desk.refused(Exit.OWN_REFUSAL, "MEMO_WARNING", *words)
     assert "--accept-warnings" in refused["next"]
     desk.made(*words, "--accept-warnings")
-
-
-def test_decimal_commas_are_read_when_asked_for(desk: Desk, tmp_path: Path) -> None:
-    first, head = "@bob;157,5;ETH;base;USDC.ethereum", "to;sell_amount;buy;chain;sell"
-    file = batch_file(tmp_path, first, "@bob;158;ETH;base;USDC.ethereum", head=head)
-    refused = desk("batch", "plan", file)
-    assert refused.code == Exit.BAD_INPUT
-    assert "--decimal-comma reads 1,5 as 1.5" in refused.stderr
-    assert desk.made("batch", "plan", file, "--decimal-comma")["decimalComma"]
-    file = batch_file(tmp_path, first, "@bob;1.5;ETH;base;USDC.ethereum", head=head)
-    words = ("batch", "run", file, "--decimal-comma", "--yes")
-    desk.refused(Exit.BAD_INPUT, "DECIMAL_COMMA", *words)
 
 
 def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path: Path) -> None:

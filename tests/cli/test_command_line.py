@@ -15,9 +15,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cli.desks import InProcess
+from cli.desks import Desk, InProcess
 from harness import environment
 from patience import PATIENCE
+from rows import each_row
 from swapdesk import __version__
 from swapdesk.cli.cli_context import named
 from swapdesk.cli.command_error import Exit
@@ -117,8 +118,8 @@ ENTRIES = {
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize(
+@each_row("entry", ENTRIES)
+@each_row(
     ("name", "value", "said"),
     [
         ("platform", "'win32'", "swapdesk runs on Linux and macOS, not on Windows itself."),
@@ -183,7 +184,7 @@ def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
         assert f" {end.value} " in words
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_row("name", COMMANDS)
 def test_every_command_explains_itself(here: InProcess, name: str) -> None:
     result = here(name, "--help")
     assert result.code == 0
@@ -246,8 +247,8 @@ def test_two_forms_are_one_too_many(here: InProcess) -> None:
     assert here("--json", "config", "show", "--plain").stdout.startswith("home is ")
 
 
-@pytest.mark.parametrize("command", RUN)
-@pytest.mark.parametrize(
+@each_row("command", RUN)
+@each_row(
     ("amount", "place"),
     [("1,5", 1), ("1,000", 1), ("１２", 0), ("1e3", 1), ("NaN", 0), ("0x10", 1), ("1.", 1)],
 )
@@ -295,7 +296,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "arguments"), [(code, line) for code, lines in REFUSED.items() for line in lines]
 )
 def test_a_wrong_line_is_refused(here: InProcess, code: str, arguments: tuple[str, ...]) -> None:
@@ -307,7 +308,7 @@ def test_serve_without_sandbox_gives_a_hint(here: InProcess) -> None:
     assert "--sandbox" in result["message"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "why"),
     [
         ('{"a": 1, "a": 2}', "the same name twice in one object"),
@@ -317,12 +318,12 @@ def test_serve_without_sandbox_gives_a_hint(here: InProcess) -> None:
         ("<p>", "no JSON at character 0"),
     ],
 )
-def test_why_a_body_is_refused_is_a_sentence(here: InProcess, body: str, why: str) -> None:
-    result = here("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
+def test_why_a_body_is_refused_is_a_sentence(desk: Desk, body: str, why: str) -> None:
+    result = desk("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
     assert result.error["message"] == f"The body cannot be read: {why}."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [
         ("api", "POST", "/exchanges", "-d", "\udcff", "--yes"),
@@ -340,7 +341,7 @@ def test_words_are_utf_8(here: InProcess, arguments: tuple[str, ...]) -> None:
 LIVE = '[profiles.main]\nurl = "https://api.example/v2"\n'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("config", "named", "code", "said"),
     [
         (LIVE, ("--profile", "mian"), "NO_SUCH_PROFILE", "; did you mean main?"),
@@ -498,7 +499,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG)
+@each_row(("text", "said"), WRONG)
 def test_a_wrong_configuration(here: InProcess, text: str, said: str) -> None:
     (here.home / "config.toml").write_text(text)
     ended = here("config", "show", "--json")
@@ -522,7 +523,7 @@ def words(*command: str) -> str:
     return re.sub(r"\s+", " ", answer.output)
 
 
-@pytest.mark.parametrize("command", ["quote", "swap", "send"])
+@each_row("command", ["quote", "swap", "send"])
 def test_every_code_stands_in_the_help_of_what_takes_one(command: str) -> None:
     said = words(command)
     for row in VENUE_ROWS:
@@ -530,7 +531,7 @@ def test_every_code_stands_in_the_help_of_what_takes_one(command: str) -> None:
         assert row.enabled or f"{row.name}, not enabled" in said
 
 
-@pytest.mark.parametrize("command", ["quote", "swap"])
+@each_row("command", ["quote", "swap"])
 def test_every_on_chain_venue_stands_in_the_help_of_what_finds_their_routes(command: str) -> None:
     said = words(command)
     for code, name in ON_CHAIN_NAMES.items():

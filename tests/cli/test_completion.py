@@ -20,6 +20,7 @@ from cli.desks import run_here
 from cli.test_doctor import tree
 from harness import environment
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.cli.completion import VARIABLE
 from swapdesk.cli.completion_command import SHELLS, script_of
 from swapdesk.cli.main import COMMANDS, swapdesk
@@ -125,7 +126,7 @@ OFFERED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "names"), OFFERED, ids=lambda one: " ".join(one) or "nothing")
+@each_row(("words", "names"), OFFERED, ids=lambda one: " ".join(one) or "nothing")
 def test_what_is_offered(words: tuple[str, ...], names: list[str], home: Path) -> None:
     before = tree(home)
     assert offered(home, *words) == names

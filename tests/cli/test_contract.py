@@ -20,6 +20,7 @@ from cli.desks import InProcess, run_here
 from harness import Result, environment
 from patience import PATIENCE
 from printed_documents import check_printed
+from rows import each_row
 from swapdesk.acts import State
 from swapdesk.cli.cli_context import Effect, declared_of
 from swapdesk.cli.command_error import (
@@ -58,12 +59,12 @@ def test_every_command_prints_a_document_or_says_what_else() -> None:
         assert bool(declared.prints) is not bool(declared.instead), name
 
 
-@pytest.mark.parametrize("command", sorted(document_types()))
-def test_its_schema_is_one_and_asks_for_the_version(command: str) -> None:
-    schema = json.loads(json_text(schema_of(command)))
-    assert jsonschema_rs.meta.is_valid(schema)
-    assert schema["properties"]["schemaVersion"] == {"const": SCHEMA_VERSION}
-    assert not jsonschema_rs.is_valid(schema, {})
+def test_each_schema_is_one_and_asks_for_the_version() -> None:
+    for command in document_types():
+        schema = json.loads(json_text(schema_of(command)))
+        assert jsonschema_rs.meta.is_valid(schema), command
+        assert schema["properties"]["schemaVersion"] == {"const": SCHEMA_VERSION}, command
+        assert not jsonschema_rs.is_valid(schema, {}), command
 
 
 def test_amounts_are_numbers_and_times_are_times() -> None:
@@ -368,7 +369,7 @@ def words_for(path: str) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("path", WRITING)
+@each_row("path", WRITING)
 def test_a_writing_command_ends_before_it_does_anything(tmp_path: Path, path: str) -> None:
     told = run_here(*words_for(path), "--read-only", "--json", home=tmp_path)
     assert (told.code, told.error["code"]) == (9, "READ_ONLY"), told
@@ -420,7 +421,7 @@ CASES: list[tuple[ClientError, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "end"), CASES)
+@each_row(("error", "end"), CASES)
 def test_every_client_error_has_its_end(error: ClientError, end: int) -> None:
     assert exit_of(error) == end
     told = of_client_error(error)
@@ -430,7 +431,7 @@ def test_every_client_error_has_its_end(error: ClientError, end: int) -> None:
     assert told.code
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "end"),
     [
         ("unsafe_files", 2),
@@ -455,7 +456,7 @@ def test_every_class_of_the_tree_is_covered() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "error", "end"),
     [
         ("NOT_CREATED", None, 7),
@@ -474,7 +475,7 @@ def test_a_create_that_did_not_happen(code: str, error: ClientError | None, end:
     assert exit_of_refused_create(code, error) == end
 
 
-@pytest.mark.parametrize("code", NOT_CREATED)
+@each_row("code", NOT_CREATED)
 def test_a_swap_on_chains_that_did_not_happen_ends_as_any_create(code: str) -> None:
     told = _not_swapped(Outcome(State.REFUSED, code, OUTCOME_PENDING))
     assert (told.exit, told.money) == (NOT_CREATED[code], OUTCOME_PENDING.money)
@@ -491,9 +492,7 @@ def test_a_refusal_keeps_code_status_request_and_wait() -> None:
     assert told.next == "you: wait 7 s"
 
 
-@pytest.mark.parametrize(
-    "words", ["orders list", "wallet list", "swap 0.5 btc eth --to @bob --yes", "tokens btc"]
-)
+@each_row("words", ["orders list", "wallet list", "swap 0.5 btc eth --to @bob --yes", "tokens btc"])
 def test_a_home_that_cannot_be_used_is_told(here: InProcess, words: str) -> None:
     (here.home / "profiles").touch()
     ended = here(*words.split(), "--json")

@@ -22,6 +22,7 @@ from forked_processes import in_fresh_interpreters
 from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
+from rows import each_row
 from swapdesk.cli.demo_report import demo_page
 from swapdesk.cli.sandbox_commands import NAMES
 from swapdesk.client.chain_lookup import ChainTransfer
@@ -106,7 +107,7 @@ def test_whatever_links_two_accounts_is_found() -> None:
     assert found(paid(1, "z", "x", 5), paid(2, "y", "a", 5)) == (0, (), 0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_row("seed", range(20))
 def test_every_run_has_customers_of_its_own_whose_payouts_are_like_bobs(seed: int) -> None:
     last, rng = recorded("private").stages[-1], random.Random(seed)
     customers = [Customer(f"{seed}", last.sold, last.amount, rng, at) for at in range(COUNT)]
@@ -187,7 +188,7 @@ def test_a_stuck_order_is_found_by_its_transaction_alone_and_answered(tmp_path: 
     assert "We never ask for a private key" in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "code", "said"),
     [
         (("nothing", "--auto"), 2, "'nothing' is not one of"),

@@ -9,7 +9,6 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +115,8 @@ def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
 KILLED = ("wallet.sign.after.1", "ledger.deposit_prepared.after.1", "wallet.broadcast.after.1")
 
 
-@pytest.mark.parametrize(
-    "boundary", [KILLED[0], *(pytest.param(one, marks=pytest.mark.long) for one in KILLED[1:])]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("boundary", KILLED)
 def test_a_killed_payment_is_gone_on_with_and_made_once(
     desk: Desk, account: str, boundary: str
 ) -> None:
@@ -169,10 +167,11 @@ def test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown(
     desk: Desk, account: str
 ) -> None:
     """A desk is killed before it asks the wallet, while it asks, and once the wallet signed."""
-    shown, asked, signed = (
-        order_of(desk, amount, "usdc.base", "btc.bitcoin", "--to", BITCOIN)["serviceId"]
+    first, second, signed = (
+        order_of(desk, amount, "usdc.base", "btc.bitcoin", "--to", BITCOIN)
         for amount in ("81", "82", "83")
     )
+    shown, asked = first["serviceId"], second["serviceId"]
     chain = chain_of(desk)
     nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
 
@@ -203,9 +202,11 @@ def test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown(
     assert UNSIGNED in said_of(desk, asked)
     wait_for(lambda: _again(desk, asked))
 
-    desk.killed("wallet.sign.after.1", "fund", signed, "--yes", "--json")
-    assert UNKNOWN in said_of(desk, signed)
-    wait_for(lambda: _again(desk, signed))
+    desk.killed("wallet.sign.after.1", "fund", signed["serviceId"], "--yes", "--json")
+    assert UNKNOWN in said_of(desk, signed["serviceId"])
+    ended = wait_for(lambda: _again(desk, signed["serviceId"]))
+    (log,) = transfers(chain, USDC, signed["deposit"]["address"])
+    assert (log["transactionHash"], int(log["data"], 16)) == (ended["hash"], 83 * 10**6)
     assert int(chain("eth_getTransactionCount", account, "latest"), 16) == nonce + 3
     assert "The payment of order" not in desk("orders", "list").stderr
 
@@ -230,15 +231,12 @@ def deposits(chain: SolanaChain, order: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in chain.history(place) if one["err"] is None]
 
 
-@pytest.mark.parametrize(("token", "amount"), [(SOL_USDC, "60"), (SOL, "1.5")])
 def test_a_deposit_on_solana_is_paid_from_the_wallet_once(
-    desk: Desk, solana: str, chain: SolanaChain, token: WorldToken, amount: str
+    desk: Desk, solana: str, chain: SolanaChain
 ) -> None:
-    words = (amount, f"{token.row.symbol.lower()}.solana", "btc.bitcoin", "--to", BITCOIN)
-    order = order_of(desk, *words)
-    held, place = chain.balance(token, solana), order["deposit"]["address"]
-    desk.refused(130, "NOT_CONFIRMED", "fund", order["serviceId"])
-    assert chain.balance(token, solana) == held
+    """Coins: ``tests/wallet/test_solana_deposits.py``."""
+    order = order_of(desk, "60", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
+    held, place = chain.balance(SOL_USDC, solana), order["deposit"]["address"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     paying = ("fund", order["serviceId"], "--yes", "--json")
     running = start_command(*paying, home=desk.home, env=desk.environ, **pipes)
@@ -248,14 +246,12 @@ def test_a_deposit_on_solana_is_paid_from_the_wallet_once(
     out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, err
     told = json.loads(out)
-    units = int(Decimal(amount).scaleb(token.row.decimals))
     assert (told["account"], told["depositAddress"]) == (solana, place)
-    assert chain.balance(token, place) == units
+    assert chain.balance(SOL_USDC, place) == 60 * 10**6
     (paid,) = deposits(chain, order)
     assert paid["signature"] == told["hash"]
     assert order["serviceId"] in paid["memo"]
-    fee = chain.cost_of(told["hash"], units) if token is SOL else 0
-    assert held - chain.balance(token, solana) == units + fee
+    assert held - chain.balance(SOL_USDC, solana) == 60 * 10**6
     desk.made("orders", "watch", order["serviceId"])
     again = desk.refused(9, "PAID_BEFORE", "fund", order["serviceId"], "--yes")
     assert told["hash"] in again["message"]
@@ -310,26 +306,6 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     assert [settled(one) for one in resumed["groups"]] == [settled(group)]
     assert resumed["money"] == arrived["money"]
     assert held - chain.balance(USDC, account) == 310 * 10**6
-
-
-def test_what_the_wallet_cannot_pay_is_not_created(
-    desk: Desk, account: str, tmp_path: Path
-) -> None:
-    held = Decimal(chain_of(desk).balance(USDC, account)).scaleb(-6)
-    file = batch_file(
-        tmp_path,
-        f"{FIRST},150,ETH,arbitrum,USDC.base",
-        f"{SECOND},{held - 100:f},ETH,arbitrum,USDC.base",
-    )
-    plan = desk("batch", "plan", file, "--json")
-    assert plan.code == Exit.BAD_INPUT
-    (total,) = plan.document["totals"]
-    assert Decimal(total["held"]) == held
-    fits, dear = plan.document["rows"]
-    assert (fits["state"], dear["state"]) == ("look", "problem")
-    assert dear["findings"][-1]["code"] == "NOT_IN_WALLET"
-    for words in (("create", file), ("run", file)):
-        desk.refused(Exit.BAD_INPUT, "BATCH_PROBLEMS", "batch", *words, "--yes")
 
 
 def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def played(directory: Path, kills: int, rounds: int, *, pays: bool) -> Home:
 
 @pytest.mark.timeout(900)
 def test_a_home_whose_processes_are_killed_loses_nothing_and_pays_once(tmp_path: Path) -> None:
-    played(tmp_path, 6, 1, pays=False)
+    played(tmp_path, 3, 1, pays=False)
 
 
 @pytest.mark.long

@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from cli.desks import Desk, InProcess, run_here
-from forked_processes import in_fresh_interpreters
+from cli.desks import Desk, InProcess
 from harness import (
     Result,
     Sandbox,
@@ -35,6 +34,7 @@ from harness import (
     wait_for,
 )
 from patience import PATIENCE
+from rows import each_row
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes", "--json")
 
@@ -188,27 +188,32 @@ def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     file.write_text('port = 0\n[chains]\n[store]\nurl = "postgresql://u@h/d"\n')
-    for package, extra, arguments in (
-        ("starlette", "sandbox", ("serve", "--sandbox")),
-        ("starlette", "sandbox", ("chains",)),
-        ("starlette", "sandbox", ("partner", "list")),
-        ("asyncpg", "postgres", ("serve", "--config", str(file))),
-    ):
-        program = (
-            f"import sys; sys.modules['{package}'] = None\n"
-            "from swapdesk.cli.main import run; sys.exit(run(sys.argv[1:]))"
-        )
-        ended = subprocess.run(
-            [sys.executable, "-c", program, *arguments, "--json"],
-            env=environment(tmp_path),
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        result = Result("", ended.stderr.decode(), ended.returncode)
-        assert (result.code, result.error["code"]) == (2, "MISSING_EXTRA")
-        assert "pip install -e " in result.error["message"]
-        assert f"[{extra}]'" in result.error["message"]
+    extras = {
+        ("serve", "--config", str(file)): "postgres",
+        ("serve", "--sandbox"): "sandbox",
+        ("chains",): "sandbox",
+        ("partner", "list"): "sandbox",
+    }
+    program = (
+        "import sys; sys.modules['asyncpg'] = None\n"
+        "from swapdesk.cli.main import run\n"
+        f"for words in {list(extras)!r}:\n"
+        "    assert run((*words, '--json')) == 2\n"
+        "    sys.modules['starlette'] = None"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    for told, extra in zip(ended.stderr.splitlines(), extras.values(), strict=True):
+        error = Result("", told, ended.returncode).error
+        assert error["code"] == "MISSING_EXTRA"
+        assert "pip install -e " in error["message"]
+        assert f"[{extra}]'" in error["message"]
 
 
 def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
@@ -273,20 +278,12 @@ def receiving(secret: str, taken: Taken, status: int = 204) -> Iterator[str]:
 
 @contextmanager
 def listening(desk: Desk, url: str) -> Iterator[subprocess.Popen[str]]:
-    """``listen``, once it posts; its address is told without a query."""
-    with in_fresh_interpreters():
-        process = subprocess.Popen(
-            [sys.executable, "-m", "swapdesk", "listen", "--forward-to", url, "--json"],
-            env=environment(desk.home, **desk.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    """``listen``, once it posts."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    words = ("listen", "--forward-to", url, "--json")
+    process = start_command(*words, home=desk.home, env=desk.environ, text=True, **pipes)
     try:
-        first = process.stderr.readline()
-        assert first.startswith(f"Posting to {url.partition('?')[0]}")
-        assert "token" not in first
+        assert process.stderr.readline().startswith(f"Posting to {url}")
         yield process
     finally:
         process.kill()
@@ -305,35 +302,27 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
     assert gone.code == 2, gone.stderr
     root = desk.home / "profiles" / "sandbox"
     secret = (root / "webhook.secret").read_text().strip()
-    refused: Taken = []
 
     def states_of(order: str) -> list[str]:
         """Each event once; other orders of this home may be under way."""
         return list({event: state for event, state, of in taken if of == order}.values())
 
-    with receiving(secret, taken) as url, receiving(secret, refused, 410) as gone_url:
+    with receiving(secret, taken) as url, receiving(secret, [], 410) as gone_url:
         with listening(desk, url) as process:
-            made = desk.made("swap", *PAIR, "--to", BITCOIN, "--yes")
-            order = made["serviceId"]
+            order = desk.made("swap", *PAIR, "--to", BITCOIN, "--yes")["serviceId"]
             wait_for(lambda: taken, what="the first state")
             line = json.loads(process.stdout.readline())
             assert (line["id"], line["taken"], line["attempt"]) == (taken[0][0], True, 1)
-        desk.sandbox.control("POST", "/faults", {"fault": "ws_drop", "times": 1})
-        asks = f"{gone_url}?token=abc"
-        with listening(desk, asks) as ended, listening(desk, url):
-            assert desk("fund", order, "--yes", "--json").code == 0
+        desk.sandbox.fault("ws_drop", times=1)
+        with listening(desk, url):
+            desk.made("fund", order, "--yes")
             wait_for(lambda: "SWAP_COMPLETED" in states_of(order), what="the end")
-            assert ended.wait(PATIENCE) == 5
-            told = ended.stdout.read() + ended.stderr.read()
-        assert "RECEIVER_GONE" in told
-        assert "token" not in told
-        assert len(refused) == 1
         states = states_of(order)
-        assert states[0] == "WAITING_FOR_DEPOSIT"
-        assert states[-1] == "SWAP_COMPLETED"
-        desk.made("listen", "--forward-to", url, "--replay", taken[-1][0])
+        assert (states[0], states[-1]) == ("WAITING_FOR_DEPOSIT", "SWAP_COMPLETED")
+        replay = ("--replay", taken[-1][0])
+        desk.made("listen", "--forward-to", url, *replay)
         assert taken[-1] == taken[-2]
-        desk.refused(5, "RECEIVER_GONE", "listen", "--forward-to", asks, "--replay", taken[-1][0])
+        desk.refused(5, "RECEIVER_GONE", "listen", "--forward-to", gone_url, *replay)
         (root / "webhook.secret").write_text("")
         desk.refused(2, "NO_SECRET", "listen", "--forward-to", url)
 
@@ -342,7 +331,7 @@ PAIR = ("0.5", "eth.ethereum", "btc.bitcoin")
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "code", "name"),
     [
         (("--forward-to", "http://example.com/"), 2, "BAD_RECEIVER"),
@@ -352,5 +341,4 @@ BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 def test_bad_words_are_refused_before_anything_is_asked(
     here: InProcess, words: tuple[str, ...], code: int, name: str
 ) -> None:
-    told = run_here("listen", *words, "--json", home=here.home)
-    assert (told.code, told.error["code"]) == (code, name)
+    here.refused(code, name, "listen", *words)

@@ -100,7 +100,7 @@ def test_a_beginning_of_several_orders_names_them(past: InProcess) -> None:
 
 
 def test_an_order_is_found_by_its_addresses_hashes_and_request(past: InProcess) -> None:
-    """Which they are: ``tests/flows/test_order_writes.py``."""
+    """Which they are: ``tests/flows/test_journal.py``."""
     name = REFUND[:10].upper()
     journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
     found = order(service_id="pastFoundOne", refund_address=REFUND, **DONE)

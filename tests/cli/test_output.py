@@ -20,6 +20,7 @@ import pytest
 from msgspec.structs import replace
 
 from patience import PATIENCE
+from rows import each_row
 from swapdesk import cli
 from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.main import swapdesk
@@ -37,7 +38,7 @@ def made(form: Form) -> tuple[Output, io.StringIO, io.StringIO]:
     return Output(form, stdout=out, stderr=err), out, err
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_json_keeps_the_value_and_hides_the_character(text: str) -> None:
     for value in ({"name": text}, {"name": text, "amount": Decimal(1)}):
         written = json_text(value)
@@ -50,8 +51,8 @@ def test_json_numbers_are_exact() -> None:
     assert json_text({"a": amount, "b": 1}) == '{"a":123456789012345678.123456789012345678,"b":1}'
 
 
-@pytest.mark.parametrize("form", ["table", "plain"])
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("form", ["table", "plain"])
+@each_row("text", HOSTILE)
 def test_lines_are_filtered(form: Form, text: str) -> None:
     output, out, err = made(form)
     output.say(text)
@@ -146,19 +147,21 @@ def test_talk_is_never_data_where_standard_error_is_closed(tmp_path: Path) -> No
     assert (ended.returncode, ended.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("form", ["", "--json"])
+@each_row("form", ["", "--json"])
 def test_a_full_standard_error_keeps_the_exit_code(tmp_path: Path, form: str) -> None:
     ended = shell(tmp_path, f"swapdesk serve {form} 2>/dev/full")
     assert (ended.returncode, ended.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("place", [">&-", ">/dev/full"])
-@pytest.mark.parametrize("command", ["config show", "config show --json", "--help"])
+@each_row(
+    "command",
+    ["config show >&-", "config show >/dev/full", "config show --json >/dev/full", "--help >&-"],
+)
 def test_a_standard_output_that_is_closed_or_full_cannot_be_written(
-    tmp_path: Path, command: str, place: str
+    tmp_path: Path, command: str
 ) -> None:
     """Not 0, not a defect, and not bad input, which is given again."""
-    ended = shell(tmp_path, f"swapdesk {command} {place}")
+    ended = shell(tmp_path, f"swapdesk {command}")
     assert ended.returncode == 11
     assert "The output could not be written: " in ended.stderr
     assert "NOT_WRITTEN" in ended.stderr
@@ -211,7 +214,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("form", ["table", "plain"])
+@each_row("form", ["table", "plain"])
 def test_numbers_and_sentences_are_read_in_ascii(form: Form) -> None:
     out, err = (io.TextIOWrapper(io.BytesIO(), "ascii", "swapdesk-signs") for _ in range(2))
     output = Output(form, stdout=out, stderr=err)
@@ -276,9 +279,7 @@ def types(monkeypatch: pytest.MonkeyPatch) -> Typist:
     return Typist(monkeypatch)
 
 
-@pytest.mark.parametrize(
-    "no", ["", "\n", "y\n", "no\n", "YES\n", "Sign\n", "yes please\n", "send 1 eth\n"]
-)
+@each_row("no", ["", "\n", "y\n", "no\n", "YES\n", "Sign\n", "yes please\n", "send 1 eth\n"])
 async def test_only_the_word_itself_is_yes(types: Typist, no: str) -> None:
     assert await consent(types(no), REVIEW, yes=False) is None
     assert not says_yes(types(no), "Create this order?")
@@ -297,7 +298,7 @@ async def test_yes_in_advance_types_no_phrase(types: Typist) -> None:
     assert await consent(types("send 1 ETH\n"), PHRASED, yes=True) == Agreed("send 1 ETH")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("review", "exit_code"),
     [
         (REVIEW, Exit.INTERRUPTED),

@@ -10,8 +10,8 @@ from unittest import mock
 
 import pytest
 
-from cli.desks import run_here
-from harness import Result, Sandbox, home_of
+from cli.desks import InProcess
+from harness import Sandbox, home_of
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError
@@ -23,7 +23,7 @@ from swapdesk.flows.wallet.call_payments import NewPayee
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 
-READ = ("api", "GET", "/orders", "--json")
+READ, SET = ("api", "GET", "/orders"), ("wallet", "policy", "set")
 COST = "0.0001"
 OTHER = derive_address("evm", b"o" * 32)
 
@@ -35,30 +35,24 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     config.touch(0o600)
     config.write_text('[profiles.sandbox]\npay = "x402"\n')
 
-    def run(*arguments: str) -> Result:
-        return run_here(*arguments, home=home)
-
+    run = InProcess(home)
     # The first command that looks at chains makes a wallet, and the faucet fills it.
-    assert run("wallet", "balance", "--json").code == 0
-    unset = run(*READ)
-    assert (unset.code, unset.error["code"]) == (9, "POLICY_NEEDED")
-    assert unset.error["next"].startswith(
-        "you: swapdesk wallet policy set --per-day usdc.base=1, or"
-    )
+    run.made("wallet", "balance")
+    unset = run.refused(9, "POLICY_NEEDED", *READ)
+    assert unset["next"].startswith("you: swapdesk wallet policy set --per-day usdc.base=1, or")
     # What limits a single payment alone, or another token, bounds nothing over time.
     for rule in (("--per-payment", "usdc.base=1"), ("--chain", "base")):
-        assert run("wallet", "policy", "set", *rule, "--json").code == 0
-        assert run(*READ).error["code"] == "POLICY_NEEDED"
-    assert run("wallet", "policy", "set", "--anew", "--per-day", f"usdc.base={COST}").code == 0
-    paid = run(*READ)
+        run.made(*SET, *rule)
+        run.refused(9, "POLICY_NEEDED", *READ)
+    run.made(*SET, "--anew", "--per-day", f"usdc.base={COST}")
+    paid = run(*READ, "--json")
     assert (paid.code, paid.document["total"]) == (0, 0)
     assert paid.stderr.partition(f"{COST} USDC for each look at orders, to ")[2].startswith("0x")
-    more = run(*READ)
-    assert (more.code, more.error["code"]) == (9, "POLICY_DAY")
-    assert f"0 left, this is {COST}" in more.error["message"]
+    more = run.refused(9, "POLICY_DAY", *READ)
+    assert f"0 left, this is {COST}" in more["message"]
     # What a call may cost, and who may be paid for it, is the person's to say.
     rules = ("--per-day", "usdc.base=1", "--per-call", "usdc.base=0.00009", "--call-payee", OTHER)
-    shown = run("wallet", "policy", "set", *rules, "--json").document["policy"]
+    shown = run.made(*SET, *rules)["policy"]
     assert shown["callPayees"] == [OTHER]
     day, call = sorted(shown["limits"], key=lambda one: one["per"] != "day")
     assert (str(day["used"]), call["per"]) == (COST, "call")
@@ -66,45 +60,37 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     listed = run("wallet", "transactions", "--json")
     assert (listed.code, listed.document["transactions"]) == (0, [])
     assert "No transaction was signed. Payments of calls" in listed.stderr
-    assert run("wallet", "policy", "set", "--anew", "--per-day", "usdc.base=0.001").code == 0
+    run.made(*SET, "--anew", "--per-day", "usdc.base=0.001")
     assert "a minute counts calls of every kind" in run("account", "limits").stdout
     # A key beside it is one way too many; whoever only reads pays nothing.
-    reader = run("--read-only", *READ)
-    assert (reader.code, reader.error["code"]) == (9, "READ_ONLY")
-    assert reader.error["money"] == "in your wallet; nothing was sent"
-    assert reader.error["next"] == "whoever has a profile with a key that may write"
+    reader = run.refused(9, "READ_ONLY", "--read-only", *READ)
+    assert reader["money"] == "in your wallet; nothing was sent"
+    assert reader["next"] == "whoever has a profile with a key that may write"
     config.write_text('[profiles.sandbox]\npay = "cash"\n')
-    assert run(*READ).error["code"] == "CONFIG"
+    run.refused(2, "CONFIG", *READ)
     config.write_text('[profiles.main]\nurl = "https://api.example/v2"\npay = "x402"\nkey = "k"\n')
-    both = run("--profile", "main", *READ)
-    assert both.error["code"] == "NOT_CONFIGURED"
-    assert "take out one of them" in both.error["message"]
+    both = run.refused(2, "NOT_CONFIGURED", "--profile", "main", *READ)
+    assert "take out one of them" in both["message"]
 
 
 def test_a_live_profile_pays_on_the_chain_that_the_service_names(
-    clean: Sandbox, tmp_path: Path
+    clean: Sandbox, here: InProcess, tmp_path: Path
 ) -> None:
     """Its wallet has no account yet, and its configuration a node or none."""
     (tmp_path / "config.toml").touch(0o600)
     table = f'[profiles.main]\nurl = "{clean.ready["url"]}"\npay = "x402"\n'
     (tmp_path / "config.toml").write_text(table)
 
-    def read() -> Result:
-        return run_here("--profile", "main", *READ, home=tmp_path)
-
-    def balance() -> Result:
-        return run_here("--profile", "main", "wallet", "balance", "--json", home=tmp_path)
-
-    base = clean.rpc("base")
+    here.environ["SWAPDESK_PROFILE"] = "main"
+    base, balance = clean.rpc("base"), ("wallet", "balance")
     for nodes in ("", f'[profiles.main.rpc]\npolygon = "{base}"\n'):
         (tmp_path / "config.toml").write_text(table + nodes)
-        for nowhere in (read(), balance()):
-            assert (nowhere.code, nowhere.error["code"]) == (9, "NO_NODE")
+        for words in (READ, balance):
+            here.refused(9, "NO_NODE", *words)
     (tmp_path / "config.toml").write_text(f'{table}[profiles.main.rpc]\nbase = "{base}"\n')
-    empty = read()
-    assert (empty.code, empty.error["code"]) == (9, "NO_ACCOUNT")
+    here.refused(9, "NO_ACCOUNT", *READ)
     # What the wallet has is told all the same, on the chain of the payments.
-    told = balance()
+    told = here(*balance, "--json")
     assert told.code == 0
     assert "list of chains could not be read. The call was not paid: the wallet" in told.stderr
     assert "knows no chain" not in told.stderr

@@ -10,6 +10,7 @@ import pytest
 
 from cli.desks import Desk, InProcess, batch_file
 from harness import Sandbox, running_sandbox
+from rows import each_row
 from swapdesk.flows.faults.practice import PRACTICE, Case
 from swapdesk.flows.faults.triggers import NOT_A_SANDBOX
 from swapdesk.wire.faults import FAULTS
@@ -106,7 +107,7 @@ def test_clock_is_moved_on_and_never_back(desk: Desk) -> None:
         assert "\x1b" not in refused.stderr
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "code", "said"),
     [
         (("hold",), 2, "hold needs a target: order or provider."),
@@ -134,7 +135,7 @@ def test_what_cannot_be_set_says_why(
     assert said in refused.error["message"]
 
 
-@pytest.mark.parametrize("words", [("list",), ("hold", "hy"), ("clear",), ("run", "practice")])
+@each_row("words", [("list",), ("hold", "hy"), ("clear",), ("run", "practice")])
 def test_live_profile_has_no_faults(desk: Desk, tmp_path: Path, words: tuple[str, ...]) -> None:
     live = Desk(
         desk.sandbox,
@@ -159,7 +160,7 @@ def test_answers_are_shown_without_a_sandbox(here: InProcess) -> None:
     assert [row["case"] for row in answers] == [case.name for case in PRACTICE]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("run", "cases.toml"), "swapdesk trigger run practice makes the twelve"),

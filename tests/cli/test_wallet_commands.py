@@ -21,9 +21,10 @@ import click
 import pytest
 from msgspec.structs import replace
 
-from cli.desks import Desk, InProcess, run_here
+from cli.desks import Commands, Desk, InProcess, run_here
 from harness import Result, cli
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import HIDE_AFTER, show_secret, typed_lines
 from swapdesk.cli.wallet_chains import BalanceTable
@@ -47,17 +48,24 @@ MNEMONIC = "legal winner thank year wave sausage worth useful legal winner thank
 PHRASE = "a phrase for a live wallet\n"
 
 
-def live(tmp_path: Path) -> Path:
-    (tmp_path / "config.toml").write_text(
-        'profile = "main"\n[profiles.main]\nurl = "https://api.example.com/v2"\n'
-    )
-    return tmp_path
+class LiveWallet(Commands):
+    """``wallet`` of a live profile."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        (home / "config.toml").write_text(
+            'profile = "main"\n[profiles.main]\nurl = "https://api.example.com/v2"\n'
+        )
+
+    def __call__(self, *words: str, stdin: str = "") -> Result:
+        # A descriptor with a pass phrase is one of a process.
+        run = cli if "--passphrase-fd" in words else run_here
+        return run("wallet", *words, home=self.home, stdin=stdin)
 
 
-def wallet(home: Path, *arguments: str, stdin: str = "") -> Result:
-    # A descriptor with a pass phrase is one of a process.
-    run = cli if "--passphrase-fd" in arguments else run_here
-    return run("wallet", *arguments, "--json", home=home, stdin=stdin)
+@pytest.fixture
+def live(tmp_path: Path) -> LiveWallet:
+    return LiveWallet(tmp_path)
 
 
 def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None:
@@ -135,49 +143,41 @@ def test_nothing_is_signed_without_a_yes(here: InProcess) -> None:
         here.refused(2, "NEEDS_YES", "wallet", *words)
 
 
-def test_a_live_wallet_asks_for_its_pass_phrase(tmp_path: Path) -> None:
-    home = live(tmp_path)
-    nobody = wallet(home, "new")
-    assert (nobody.code, nobody.error["code"]) == (2, "NEEDS_SECRET")
+def test_a_live_wallet_asks_for_its_pass_phrase(live: LiveWallet) -> None:
+    live.refused(2, "NEEDS_SECRET", "new")
     # Editors of Windows write a byte order mark before each of the two.
-    (home / "key.txt").write_text(f"\ufeff{KEY}\n")
-    made = cli(
-        "wallet", "import", "hex", "--file", str(home / "key.txt"), "--name", "main", "--yes",
-        "--passphrase-fd", "0", home=home, stdin=f"\ufeff{PHRASE}",
+    (live.home / "key.txt").write_text(f"\ufeff{KEY}\n")
+    made = live(
+        "import", "hex", "--file", str(live.home / "key.txt"), "--name", "main", "--yes",
+        "--passphrase-fd", "0", stdin=f"\ufeff{PHRASE}",
     )  # fmt: skip
     assert made.code == 0, made
     assert "nowhere else" not in made.stderr
     assert "Whoever has what it came from can spend with it as well." in made.stderr
-    (account,) = wallet(home, "list").document["accounts"]
+    (account,) = live.made("list")["accounts"]
     assert (account["kind"], account["profile"], account["origin"]) == ("evm", "main", "raw")
 
-    wrong = wallet(home, "new", "--kind", "solana", "--passphrase-fd", "0", stdin="another\n")
-    assert (wrong.code, wrong.error["code"]) == (2, "WRONG_PASSPHRASE")
-    assert "only a copy of a key helps" in wrong.error["next"]
-    phrase = f"export {account['address'][-6:]}"
-    refused = wallet(home, "export", "main", "--confirm", "export it", "--passphrase-fd", "0")
-    assert (refused.code, refused.error["code"]) == (9, "NOT_CONFIRMED")
-    given = wallet(
-        home, "export", "main", "--confirm", phrase, "--passphrase-fd", "0", stdin=PHRASE
-    )
-    assert given.document["key"] == KEY
-    for said in (made, wrong, refused):
-        assert KEY[2:] not in said.stdout + said.stderr
-        assert PHRASE.strip() not in said.stdout + said.stderr
+    words = ("new", "--kind", "solana", "--passphrase-fd", "0")
+    wrong = live.refused(2, "WRONG_PASSPHRASE", *words, stdin="another\n")
+    assert "only a copy of a key helps" in wrong["next"]
+    export, phrase = ("export", "main", "--passphrase-fd", "0"), account["address"][-6:]
+    refused = live.refused(9, "NOT_CONFIRMED", *export, "--confirm", "export it")
+    given = live.made(*export, "--confirm", f"export {phrase}", stdin=PHRASE)
+    assert given["key"] == KEY
+    said = f"{made} {wrong} {refused}"
+    assert KEY[2:] not in said
+    assert PHRASE.strip() not in said
     # Also live a chain is only read through a node that was configured.
-    missing = wallet(home, "export", "nobody", "--confirm", phrase)
-    assert (missing.code, missing.error["code"]) == (5, "NO_ACCOUNT")
+    live.refused(5, "NO_ACCOUNT", "export", "nobody", "--confirm", f"export {phrase}")
 
 
-def test_what_cannot_be_imported_is_said(tmp_path: Path) -> None:
-    home = live(tmp_path)
-    source = ("--file", str(home / "key.txt"), "--yes", "--passphrase-fd", "0")
-    (home / "key.txt").write_text(MNEMONIC)
-    several = wallet(home, "import", "mnemonic", "--kind", "evm", *source, stdin=PHRASE)
-    assert (several.code, several.error["code"]) == (2, "AMBIGUOUS")
-    kind = wallet(home, "import", "mnemonic", *source, stdin=PHRASE)
-    assert (kind.code, kind.error["code"]) == (2, "NEEDS_KIND")
-    assert wallet(home, "list").document["accounts"] == []
+def test_what_cannot_be_imported_is_said(live: LiveWallet) -> None:
+    source = ("--file", str(live.home / "key.txt"), "--yes", "--passphrase-fd", "0")
+    (live.home / "key.txt").write_text(MNEMONIC)
+    words = ("import", "mnemonic", *source)
+    live.refused(2, "AMBIGUOUS", *words, "--kind", "evm", stdin=PHRASE)
+    live.refused(2, "NEEDS_KIND", *words, stdin=PHRASE)
+    assert live.made("list")["accounts"] == []
 
 
 def test_chains_are_printed_in_the_order_of_the_wallet() -> None:
@@ -240,29 +240,17 @@ def free(desk: Desk) -> Iterator[Desk]:
 
 def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
     made = free.made(
-        "wallet",
-        "policy",
-        "set",
-        "--per-day",
-        "usdc.base=15",
-        "--per-payment",
-        "usd=50",
-        "--price",
-        "usdc.base=1",
-        "--price",
-        "eth.base=3000",
+        *("wallet", "policy", "set", "--per-day", "usdc.base=15", "--per-payment", "usd=50"),
+        *("--price", "usdc.base=1", "--price", "eth.base=3000"),
     )
     payment, day = sorted(made["policy"]["limits"], key=lambda one: one["per"] == "day")
     assert (day["per"], day["most"], day["token"]["symbol"]) == ("day", 15, "USDC")
     assert (payment["per"], payment["most"], payment["token"]) == ("payment", 50, None)
-    refused = free(*SWAP, "--json")
-    assert refused.code == 9, refused
-    assert refused.stdout == ""
-    assert refused.error["money"].startswith("in your wallet; nothing was swapped")
-    message = refused.error["message"]
-    assert "per day 15 USDC" in message
-    assert "left, this is 20" in message
-    assert refused.error["next"] == (
+    refused = free.refused(9, "POLICY_DAY", *SWAP)
+    assert refused["money"].startswith("in your wallet; nothing was swapped")
+    assert "per day 15 USDC" in refused["message"]
+    assert "left, this is 20" in refused["message"]
+    assert refused["next"] == (
         "you: pay less, wait, or raise it with swapdesk wallet policy set, or w and m in an open"
         " desk"
     )
@@ -274,15 +262,8 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
     assert "price of ETH.base" in told.stdout
     # In the sandbox the pass phrase that raises it is known.
     raised = free.made(
-        "wallet",
-        "policy",
-        "set",
-        "--per-day",
-        "usdc.base=none",
-        "--chain",
-        "base",
-        "--until",
-        "2100-01-01",
+        *("wallet", "policy", "set", "--per-day", "usdc.base=none", "--chain", "base"),
+        *("--until", "2100-01-01"),
     )
     policy = raised["policy"]
     assert [one["per"] for one in policy["limits"]] == ["payment"]
@@ -291,27 +272,26 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
     assert plain.code == 0, plain
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ((), "NOTHING_GIVEN"),
-        (("--per-day", "usdc.base"), "BAD_LIMIT"),
-        (("--per-day", "usd=-1"), "BAD_LIMIT"),
-        (("--per-day", "usd=١"), "BAD_LIMIT"),
-        (("--per-hour", "usd=1e9"), "BAD_LIMIT"),
-        (("--token", "usdc"), "BAD_TOKEN"),
-        (("--token", "usdc.nowhere"), "NO_SUCH_CHAIN"),
-        (("--token", "nothing.base"), "TOKEN_NOT_FOUND"),
-        (("--until", "tomorrow"), "BAD_TIME"),
-        (("--payee", "0x12"), "BAD_REQUEST"),
-    ],
-)
-def test_what_is_no_rule_changes_nothing(desk: Desk, words: tuple[str, ...], code: str) -> None:
-    before = desk("wallet", "policy", "show", "--json").document
-    refused = desk("wallet", "policy", "set", *words, "--json")
-    assert refused.code in (2, 5)
-    assert refused.error["code"] == code
-    assert desk("wallet", "policy", "show", "--json").document == before
+NO_RULES = [
+    ((), "NOTHING_GIVEN"),
+    (("--per-day", "usdc.base"), "BAD_LIMIT"),
+    (("--per-day", "usd=-1"), "BAD_LIMIT"),
+    (("--per-day", "usd=١"), "BAD_LIMIT"),
+    (("--per-hour", "usd=1e9"), "BAD_LIMIT"),
+    (("--token", "usdc"), "BAD_TOKEN"),
+    (("--token", "usdc.nowhere"), "NO_SUCH_CHAIN"),
+    (("--token", "nothing.base"), "TOKEN_NOT_FOUND"),
+    (("--until", "tomorrow"), "BAD_TIME"),
+    (("--payee", "0x12"), "BAD_REQUEST"),
+]
+
+
+def test_what_is_no_rule_changes_nothing(desk: Desk, subtests: pytest.Subtests) -> None:
+    before = desk.made("wallet", "policy", "show")
+    for words, code in NO_RULES:
+        with subtests.test(words=words):
+            desk.refused(5 if "FOUND" in code else 2, code, "wallet", "policy", "set", *words)
+    assert desk.made("wallet", "policy", "show") == before
 
 
 def test_without_one_nothing_is_limited(here: InProcess) -> None:
@@ -320,15 +300,13 @@ def test_without_one_nothing_is_limited(here: InProcess) -> None:
     assert "No spending policy" in here("wallet", "policy", "show").stdout
 
 
-def test_a_file_from_elsewhere_is_told(tmp_path: Path) -> None:
-    home = live(tmp_path)
-    made = cli("wallet", "new", "--passphrase-fd", "0", "--json", home=home, stdin="a phrase\n")
-    assert made.code == 0, made
-    [keys] = (tmp_path / "profiles").rglob("keys")
+def test_a_file_from_elsewhere_is_told(live: LiveWallet) -> None:
+    live.made("new", "--passphrase-fd", "0", stdin="a phrase\n")
+    [keys] = (live.home / "profiles").rglob("keys")
     policy = keys / "spending_policy.json"
     policy.write_text("{}")
     policy.chmod(0o600)
-    told = run_here("wallet", "policy", "show", "--json", home=home)
+    told = live("policy", "show", "--json")
     assert told.code == 9, told
     assert "nothing is signed" in told.document["problem"]
 
@@ -394,7 +372,7 @@ def terminal(tmp_path: Path, account: str):
 
 
 def test_an_exported_key_leaves_nothing_in_the_scrollback(
-    terminal, account: str, tmp_path: Path
+    terminal, account: str, here: InProcess, tmp_path: Path
 ) -> None:
     window = terminal()
     window.read_until("Type")
@@ -412,13 +390,13 @@ def test_an_exported_key_leaves_nothing_in_the_scrollback(
 
     key = tmp_path / "main.key"
     phrase = ("--confirm", f"export {account[-6:]}")
-    given = cli("wallet", "export", "main", *phrase, "--out", str(key), "--json", home=tmp_path)
+    words = ("wallet", "export", "main", *phrase, "--out", str(key))
+    given = here(*words, "--json")
     assert given.code == 0, given
     assert secret not in given.stdout + given.stderr
     assert key.read_text().strip() == secret
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    again = cli("wallet", "export", "main", *phrase, "--out", str(key), "--json", home=tmp_path)
-    assert (again.code, again.error["code"]) == (2, "FILE_EXISTS")
+    here.refused(2, "FILE_EXISTS", *words)
 
 
 def test_a_terminal_keeps_no_key_as_plain_output(terminal, account: str) -> None:
@@ -429,7 +407,7 @@ def test_a_terminal_keeps_no_key_as_plain_output(terminal, account: str) -> None
     assert window.process.wait(PATIENCE) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pasted", "read"),
     [
         (f"{MNEMONIC}\n", MNEMONIC),

@@ -3,12 +3,15 @@ by method and path."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import pkgutil
 import re
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from eth_account import Account
@@ -17,11 +20,14 @@ from eth_account.messages import encode_defunct
 from cli.newer_answers import KINDS, Newer, between
 from client.rude_server import EagerClock, RudeServer, answer
 from corpus import Case, load
+from rows import each_row
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
 from service.world import BTC, ETH, TOKENS
+from swapdesk import wire
 from swapdesk.chain.smart_account import account_address
+from swapdesk.client import api
 from swapdesk.client.api import PartnerApi, find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
@@ -35,7 +41,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain
 from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.codec import decode, encode_json
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.multi import (
     MultiBuildRequest,
     MultiExchangeRequest,
@@ -43,8 +51,8 @@ from swapdesk.wire.multi import (
     MultiSubmitRequest,
 )
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
-from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, PrivateSendRequest
-from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.orders import Order, OrderQuery
+from swapdesk.wire.quotes import PairLimitsQuery, PrivateSendQuery, QuoteQuery
 from swapdesk.wire.tokens import TokenQuery
 from world import World, open_world
 
@@ -65,7 +73,27 @@ def test_there_is_one_method_per_operation_and_no_other() -> None:
     assert methods - {"call"} == called, "what venues sign is no call of a client"
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_method_takes_and_returns_the_models_of_its_operation() -> None:
+    """The table names models in texts, which no type checker compares with an annotation."""
+    models = {
+        name: kind
+        for module in pkgutil.iter_modules(wire.__path__, f"{wire.__name__}.")
+        for name, kind in vars(importlib.import_module(module.name)).items()
+        if inspect.isclass(kind)
+    }
+    made_inside = {"OrderList", "MultiSenderQuery"}
+    for operation in OPERATIONS:
+        if operation.signed:
+            continue
+        method = getattr(PartnerApi, operation.name)
+        hints = get_type_hints(method, vars(api), models).values()
+        annotated = {kind for hint in hints for kind in (str(hint), *map(str, get_args(hint)))}
+        named = [operation.result, operation.query, operation.body]
+        wanted = {str(kind) for kind in named if getattr(kind, "__name__", "") not in made_inside}
+        assert wanted - {"None"} <= annotated, operation.name
+
+
+@each_row("operation", OPERATIONS, ids=lambda o: o.name)
 def test_every_path_leads_to_its_row(operation) -> None:
     path = re.sub(r"\{[a-zA-Z]+\}", "abc", operation.path)
     found, values = find_operation(operation.method.lower(), f"/v2{path}")
@@ -76,7 +104,7 @@ def test_every_path_leads_to_its_row(operation) -> None:
     assert find_operation(operation.method, path)[0] is operation
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path"),
     [
         ("GET", "/v2/orders/../chains"),
@@ -125,7 +153,7 @@ async def test_a_write_by_path_needs_a_body_that_fits_and_a_read_takes_none() ->
         assert server.requests[0].body == b"{}"
 
 
-@pytest.mark.parametrize("case", load("other_id", name="answers"), ids=lambda case: case.id)
+@each_row("case", load("other_id", name="answers"), ids=lambda case: case.id)
 async def test_an_answer_about_another_id_is_of_no_use(case: Case) -> None:
     called = case.input["operation"]
     more = {
@@ -179,7 +207,7 @@ async def test_the_description_of_the_service_may_hold_bounds_no_amount_has() ->
                 await api.openapi()
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
+@each_row("wrapped", [False, True])
 async def test_providers_come_bare_or_wrapped(wrapped: bool) -> None:
     rows = [{"id": "6421c1bb38a32da00696b9bc", "name": "X", "shortName": "cn", "enabled": True}]
     body = {"swaps": rows} if wrapped else rows
@@ -221,7 +249,7 @@ async def test_one_order_that_cannot_be_read_does_not_hide_the_others(
     assert not page.empty
 
 
-@pytest.mark.parametrize("body", [[], {"orders": []}, {"orders": {}, "total": 0, "totalPages": 0}])
+@each_row("body", [[], {"orders": []}, {"orders": {}, "total": 0, "totalPages": 0}])
 async def test_an_answer_that_is_no_list_of_orders_is_refused(body: object) -> None:
     async with RudeServer(answer(200, body)) as server, open_api(server) as api:
         with pytest.raises(AnswerRefused) as caught:
@@ -229,7 +257,7 @@ async def test_an_answer_that_is_no_list_of_orders_is_refused(body: object) -> N
         assert caught.value.reason == "wrong_shape"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "status"),
     [
         (b'{"ok":true}', None),
@@ -251,7 +279,7 @@ async def test_the_status_of_the_answer_alone_says_that_a_service_is_well(
         assert (await api.health()).status == status
 
 
-@pytest.mark.parametrize("status", [302, 404, 503])
+@each_row("status", [302, 404, 503])
 async def test_a_service_is_not_well_whatever_it_says(status: int) -> None:
     said = b'{"status":"ok","version":"1","time":"2026-11-20T14:02:11Z"}'
     async with RudeServer(answer(status, said)) as server, open_api(server) as api:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from http_clients import node_transport
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.node_http import NodeError
 from swapdesk.client.chain_lookup import (
@@ -113,7 +114,7 @@ IN_TOKENS = (Payment(TO, 12_000_000, TOKEN, decimals=6), Payment(TO, 5, OTHER, d
 MANY = tuple(Payment(TO, at + 1, TOKEN, decimals=6) for at in range(MOST_PAYMENTS))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "payments", "failed"),
     [
         pytest.param(mined(), (Payment(TO, 10**18),), False, id="coins"),
@@ -137,13 +138,13 @@ async def test_what_a_transaction_in_a_block_paid(
     assert await look(node(answers)) == ChainTransaction("base", HASH, payments, 10, at, failed)
 
 
-@pytest.mark.parametrize("told", ["0x", "0x" + "f" * 64, None, "six", {}])
+@each_row("told", ["0x", "0x" + "f" * 64, None, "six", {}])
 async def test_a_token_that_states_no_decimals_has_none(told: object) -> None:
     found = await look(node({**mined(logs=[log(5)]), "eth_call": told}))
     assert [one.decimals for one in found.payments] == [None, None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fees", "below"),
     [
         ({"gasPrice": "0x8"}, True),
@@ -194,7 +195,7 @@ def raises(error: Exception) -> Callable[[httpx2.Request], httpx2.Response]:
     return answer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "why"),
     [
         (raises(httpx2.ConnectError("refused")), "cannot be reached"),
@@ -256,7 +257,7 @@ async def test_whatever_a_node_answers_is_a_transaction_or_a_reason(
             assert isinstance(payment.units, int)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chain", "told", "used"),
     [
         ("0x2105", f"0x{1:064x}", True),
@@ -299,7 +300,7 @@ async def test_receipt_tells_what_a_transaction_cost() -> None:
     assert await blocks(None).fee(HASH) is None
 
 
-@pytest.mark.parametrize("told", ["0x", "", "42", "0x" + "1" * 65, 42, None, {}, "0xzz"])
+@each_row("told", ["0x", "", "42", "0x" + "1" * 65, 42, None, {}, "0xzz"])
 async def test_what_is_no_number_is_no_answer(told: Any) -> None:
     with pytest.raises(NodeError):
         await blocks({"gasUsed": told, "effectiveGasPrice": "0xa"}).fee(HASH)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client.rude_server import Behaviour, RudeServer, answer, raw, reset, silence
+from rows import each_row
 from swapdesk.cli.command_error import of_client_error
 from swapdesk.client import transport as transport_module
 from swapdesk.client.api import PartnerApi
@@ -32,9 +33,9 @@ from swapdesk.client.payments import (
 from swapdesk.clock import ManualClock
 from swapdesk.flows.request_lines import call_lines
 from swapdesk.flows.tracking.announcements import failure_of_error
+from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BY_NAME
-from swapdesk.wire.orders import PrivateSendRequest
 
 PAYEE, ENDS = "0x" + "1A" * 20, datetime(2026, 11, 27, 14, 3, 10, tzinfo=UTC)
 SIGNED = CallAuthorization(
@@ -134,7 +135,7 @@ async def _orders(api: PartnerApi, *, late: bool) -> object:
     return await api.list_orders()
 
 
-@pytest.mark.parametrize("way", ["lost", "failed", "another shape"])
+@each_row("way", ["lost", "failed", "another shape"])
 async def test_a_create_that_is_unknown_tells_its_payment_too(way: str) -> None:
     body = PrivateSendRequest(quote_id="q" * 24, address_to="x")
     error, _ = await failure(way, None, lambda api: api.create_private_send(body))
@@ -206,7 +207,7 @@ def test_a_payment_repeats_what_was_asked_for() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("scheme", "upto"),
@@ -244,7 +245,7 @@ def test_a_way_that_lasts_long_is_signed_for_minutes() -> None:
     assert terms.seconds == MAX_SECONDS
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sent",
     [
         None,

@@ -25,6 +25,7 @@ from client.rude_server import (
 )
 from corpus import load
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
@@ -44,8 +45,8 @@ from swapdesk.client.errors import (
 )
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.transport import ApiTransport, RetryPolicy
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
-from swapdesk.wire.orders import ExchangeRequest
 
 CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
 ORDER = b'{"serviceId": "abc"}'
@@ -124,7 +125,7 @@ async def failure(*behaviours: Behaviour, write: bool) -> tuple[ClientError, int
         return caught.value, len(server.requests)
 
 
-@pytest.mark.parametrize("behaviour", LOST)
+@each_row("behaviour", LOST)
 async def test_a_lost_answer_is_asked_for_again_when_reading_and_never_when_writing(
     behaviour: Behaviour,
 ) -> None:
@@ -135,7 +136,7 @@ async def test_a_lost_answer_is_asked_for_again_when_reading_and_never_when_writ
     assert (type(written.reason), times) == (NoAnswer, 1)
 
 
-@pytest.mark.parametrize(("behaviour", "reason"), REFUSED)
+@each_row(("behaviour", "reason"), REFUSED)
 async def test_an_unreadable_answer_is_refused_and_leaves_a_write_unknown(
     behaviour: Behaviour, reason: str
 ) -> None:
@@ -227,7 +228,7 @@ async def nobody(request: httpx2.Request) -> httpx2.Response:
     raise AssertionError(f"{request.url} was asked for")
 
 
-@pytest.mark.parametrize("transport", [None, httpx2.MockTransport(nobody)], ids=["own", "other"])
+@each_row("transport", [None, httpx2.MockTransport(nobody)])
 async def test_a_closed_client_sends_nothing_and_says_so_at_once(
     transport: httpx2.AsyncBaseTransport | None,
 ) -> None:
@@ -296,7 +297,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "code", "kind"), ERRORS)
+@each_row(("status", "code", "kind"), ERRORS)
 async def test_an_error_has_the_class_of_its_code_or_status(status, code, kind) -> None:
     body = {"message": "no", "code": code, "requestId": "r-1"} if code else {}
     read, _ = await failure(answer(status, body), write=False)
@@ -308,7 +309,7 @@ async def test_an_error_has_the_class_of_its_code_or_status(status, code, kind) 
     assert (type(written), written.definite) == (OutcomeUnknown if unknown else kind, not unknown)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         b"<html>\x1b[2Jbad gateway</html>",
@@ -344,7 +345,7 @@ async def test_a_validation_error_tells_fields_and_request_id_in_safe_text() -> 
 LIMITED = answer(429, {"code": "RATE_LIMIT_EXCEEDED", "message": "x"}, {"retry-after": "7"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("failures", "write", "waits"),
     [
         pytest.param([answer(503, {}), reset], False, [(0.0, 0.5), (0.0, 1.0)], id="jitter"),
@@ -367,7 +368,7 @@ async def test_a_call_is_repeated_after_the_time_told_or_with_jitter(
         assert least <= slept <= most
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "body", "told", "reads", "writes"),
     [
         ({}, {}, None, 3, 1),
@@ -439,7 +440,7 @@ async def test_only_the_service_gets_credentials_and_nothing_else_is_sent() -> N
     assert "authorization" not in third.headers
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "told"),
     [
         ("https://api.example.com/v2/chains", True),
@@ -467,7 +468,7 @@ async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
         assert (await api.get_order("abc")).service_id == "abc"
 
 
-@pytest.mark.parametrize("bad", ["../../admin", "a?x=1", "a#f", "a/b", "%2e", "", "x" * 65, "é"])
+@each_row("bad", ["../../admin", "a?x=1", "a#f", "a/b", "%2e", "", "x" * 65, "é"])
 async def test_an_id_that_is_none_is_not_sent(bad: str) -> None:
     async with RudeServer(answer(200, ORDER)) as server, open_api(server) as api:
         with pytest.raises(RequestRefused) as caught:
@@ -476,7 +477,7 @@ async def test_an_id_that_is_none_is_not_sent(bad: str) -> None:
         assert server.requests == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://api.example.com/v2",
@@ -495,7 +496,7 @@ def test_an_address_that_is_unsafe_is_refused(url: str) -> None:
         service_url(url)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "kept"),
     [
         ("https://api.example.com", "https://api.example.com/v2"),
@@ -508,7 +509,7 @@ def test_the_version_is_part_of_the_address(url: str, kept: str) -> None:
     assert str(service_url(url)) == kept
 
 
-@pytest.mark.parametrize("bad", ["a\r\nx: y", "a b", "", "clé", "a\x00"])
+@each_row("bad", ["a\r\nx: y", "a b", "", "clé", "a\x00"])
 def test_credentials_cannot_break_a_header(bad: str) -> None:
     for make in (
         lambda: Credentials.of_key(bad, "s"),

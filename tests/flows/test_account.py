@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rows import each_row
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.budget import Budget, OwnCalls, Window
 from swapdesk.clock import Clock, ManualClock
@@ -134,11 +135,15 @@ def test_forecast(tmp_path: Path, now: str, calls: int, said: str | None) -> Non
 
 def test_months_are_stepped_and_named() -> None:
     assert month_of(NOON) == "2026-11"
-    assert stepped("2026-11", -1, NOON) == "2026-10"
-    assert stepped("2026-01", -1, NOON) == "2025-12"
-    assert stepped("2026-11", 1, NOON) == "2026-11", "never into the future"
-    assert stepped("2025-12", 1, NOON) == "2026-01"
-    assert stepped("1970-01", -1, NOON) == "1970-01"
+    # Never into the future.
+    for month, step, after in (
+        ("2026-11", -1, "2026-10"),
+        ("2026-01", -1, "2025-12"),
+        ("2026-11", 1, "2026-11"),
+        ("2025-12", 1, "2026-01"),
+        ("1970-01", -1, "1970-01"),
+    ):
+        assert stepped(month, step, NOON) == after, (month, step)
     assert (month_name("2026-11", NOON), month_name("2025-02", NOON)) == (
         "November",
         "February 2025",
@@ -155,7 +160,7 @@ def amounts(*texts: str) -> list[Decimal]:
     return [Decimal(text) for text in texts]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("highest", "labels"),
     [
         ("58411.07", ("60k", "30k", "0")),

@@ -1,33 +1,42 @@
 """The deposit of an order: where it is, what is promised and shown of it while the wallet pays, who
-can pay, and what is said; and where the funds are when no single order is spoken of."""
+can pay, and what is said; and where the funds are when no single order is spoken of.
+
+Paying from the faucet: once for an order, whatever the network, a restart or a twin does.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 
+from client.rude_server import Behaviour, RudeServer, answer, raw, reset
 from flows.deposits import (
     HASH,
     PAYLOAD,
     PLACE,
+    deposit_intent,
     deposit_review,
     refused_deposit,
     signed,
     waiting,
 )
 from flows.orders import NOW, intent, order, tracked
-from flows.signing import TRADING, steps_of
+from flows.signing import TRADING, USDC, steps_of
+from rows import each_row
 from swapdesk.acts import State
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.client.errors import Unreachable
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
@@ -36,8 +45,11 @@ from swapdesk.flows.deposits.funding import (
     SENT_BEFORE,
     DepositWays,
     SandboxFaucet,
+    settle_payments,
 )
-from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
+from swapdesk.flows.deposits.funding import not_paid as faucet_unpaid
+from swapdesk.flows.deposits.funding import payment_open as faucet_open
+from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now
 from swapdesk.flows.deposits.wallet_funding import (
     DEPOSIT,
     FAUCET,
@@ -60,8 +72,9 @@ from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.payments import begin_payment, payment_of, waits_for_signature
+from swapdesk.flows.payments import begin_payment, payment_of, unanswered, waits_for_signature
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
@@ -194,7 +207,7 @@ def test_a_token_is_paid_to_the_deposit_address_of_the_order() -> None:
     assert int(payload.data[74:], 16) == 1_000_050_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"deposit_address": None},
@@ -444,35 +457,50 @@ HELD = SwapAccount(
 )
 
 
-def test_what_is_missing_is_said_exactly() -> None:
-    usdc = waiting()
-    coins = in_coins()
-
-    def said(tracked: TrackedOrder = usdc, **changes: object) -> str | None:
-        return lack_of(replace(HELD, **changes), tracked, "ETH")  # type: ignore[arg-type]
-
-    assert said() is None
-    assert said(balance=Decimal(1000)) is None
-    assert said(balance=Decimal("999.5")) == (
-        "Wallet trading has 999.5 USDC on Ethereum and is short of 0.5 USDC:"
-        " the order asks for 1,000 USDC."
-    )
-    assert said(coin=Decimal(0)) == "Wallet trading has no ETH on Ethereum to pay the gas with."
-    unread = said(unread="it does not answer", balance=None)
-    assert unread == "Ethereum could not be read: it does not answer."
-    assert said(balance=None) == "How much USDC wallet trading has on Ethereum could not be read."
-    assert said(coins) is None
-    assert said(coins, balance=Decimal(1000)) == (
-        "Wallet trading has exactly 1,000 ETH on Ethereum and nothing more for gas."
-    )
+IN_COINS = deposit_intent(token_in=replace(USDC, symbol="ETH", contract=None, decimals=18))
 
 
-def in_coins() -> TrackedOrder:
-    """The same order in the chain's coin."""
+@each_row(
+    ("facts", "coins", "said"),
+    [
+        ({}, False, None),
+        ({"balance": Decimal(1000)}, False, None),
+        (
+            {"balance": Decimal("999.5")},
+            False,
+            "Wallet trading has 999.5 USDC on Ethereum and is short of 0.5 USDC:"
+            " the order asks for 1,000 USDC.",
+        ),
+        (
+            {"coin": Decimal(0)},
+            False,
+            "Wallet trading has no ETH on Ethereum to pay the gas with.",
+        ),
+        (
+            {"unread": "it does not answer", "balance": None},
+            False,
+            "Ethereum could not be read: it does not answer.",
+        ),
+        (
+            {"balance": None},
+            False,
+            "How much USDC wallet trading has on Ethereum could not be read.",
+        ),
+        ({}, True, None),
+        (
+            {"balance": Decimal(1000)},
+            True,
+            "Wallet trading has exactly 1,000 ETH on Ethereum and nothing more for gas.",
+        ),
+    ],
+)
+def test_what_is_missing_is_said_exactly(
+    facts: dict[str, Any], coins: bool, said: str | None
+) -> None:
     one = waiting()
-    token = replace(one.intent.token_in, symbol="ETH", contract=None, decimals=18)
-    confirmed = replace(one.intent, token_in=token)
-    return replace(one, intent=confirmed, order=order(confirmed))
+    if coins:
+        one = replace(one, intent=IN_COINS, order=order(IN_COINS))
+    assert lack_of(replace(HELD, **facts), one, "ETH") == said
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]
@@ -579,52 +607,52 @@ EXCHANGING = {
 }
 
 
-def test_orders_that_wait_for_their_deposit_hold_nothing() -> None:
-    assert funds_of([]) == AT_HOME
-    assert funds_of([tracked(), tracked()]) == AT_HOME
+STUCK_ONE, STUCK_TWO = "in 1 order that needs you", "in 2 orders that need you"
+LOOKS = "An order may exist: the desk looks."
 
 
-@pytest.mark.parametrize(
-    ("count", "said", "short"), [(1, "1 open order", "1 order"), (2, "2 open orders", "2 orders")]
-)
-def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: str) -> None:
-    found = funds_of([tracked(), *[tracked(**EXCHANGING)] * count])
-    assert found.where == f"in your wallet, and in {said}; o shows where."
-    assert found.short == f"also in {short}."
-
-
-@pytest.mark.parametrize(
-    ("open_", "stranded", "said", "short"),
+@each_row(
+    ("orders", "counts", "where", "short"),
     [
-        (0, 1, "and in 1 order that needs you", "in 1 order that needs you"),
-        (0, 2, "and in 2 orders that need you", "in 2 orders that need you"),
-        (1, 1, "in 1 open order and in 1 order that needs you", "in 2 orders; 1 needs you"),
-        (2, 3, "in 2 open orders and in 3 orders that need you", "in 5 orders; 3 need you"),
+        # What waits for its deposit holds nothing.
+        ([tracked(), tracked()], (0,), ".", ""),
+        ([tracked(), tracked(**EXCHANGING)], (0,), ", and in 1 open order", "1 order"),
+        ([tracked(**EXCHANGING)] * 2, (0,), ", and in 2 open orders", "2 orders"),
+        # An order that ended with its money stuck holds it.
+        ([], (1,), f", and {STUCK_ONE}", STUCK_ONE),
+        ([], (2,), f", and {STUCK_TWO}", STUCK_TWO),
+        (
+            [tracked(**EXCHANGING)],
+            (1,),
+            f", in 1 open order and {STUCK_ONE}",
+            "in 2 orders; 1 needs you",
+        ),
+        (
+            [tracked(**EXCHANGING)] * 2,
+            (3,),
+            ", in 2 open orders and in 3 orders that need you",
+            "in 5 orders; 3 need you",
+        ),
+        # So may a create without an answer, and what cannot be read.
+        ([], (0, 1), f". {LOOKS}", LOOKS),
+        ([tracked(**EXCHANGING)], (0, 2), "in 1 open order", "2 orders may exist: the desk looks."),
+        ([], (0, 0, 1), ". 1 order of the service cannot be read.", "cannot be read."),
+        (
+            [tracked(**EXCHANGING)],
+            (0, 1, 2),
+            LOOKS,
+            f"also in 1 order. {LOOKS} 2 orders of the service cannot be read.",
+        ),
     ],
 )
-def test_an_ended_order_with_its_money_stuck_holds_it(
-    open_: int, stranded: int, said: str, short: str
+def test_where_the_funds_are(
+    orders: list[TrackedOrder], counts: tuple[int, ...], where: str, short: str
 ) -> None:
-    found = funds_now([tracked(**EXCHANGING)] * open_, None, stranded)
-    assert found.where == f"in your wallet, {said}; o shows where."
-    assert found.short == f"also {short}."
-
-
-def test_a_create_without_an_answer_is_told_with_the_funds() -> None:
-    found = funds_now([], None, 0, 1)
-    assert found.where == "in your wallet. An order may exist: the desk looks."
-    two = funds_now([tracked(**EXCHANGING)], None, 0, 2)
-    assert two.where.endswith("o shows where. 2 orders may exist: the desk looks.")
-
-
-def test_orders_that_cannot_be_read_are_told_with_the_funds() -> None:
-    found = funds_now([], None, skipped=1)
-    assert found.where == "in your wallet. 1 order of the service cannot be read."
-    both = funds_now([tracked(**EXCHANGING)], None, 0, 1, 2)
-    assert both.short == (
-        "also in 1 order. An order may exist: the desk looks."
-        " 2 orders of the service cannot be read."
-    )
+    found = funds_now(orders, None, *counts)
+    assert found.where.startswith("in your wallet")
+    assert where in found.where
+    assert short in (found.short or "")
+    assert (found == AT_HOME) is (where == ".")
 
 
 def test_before_the_service_was_asked_an_open_order_may_hold_them(journal: Journal) -> None:
@@ -647,3 +675,203 @@ def test_a_journal_that_cannot_be_read_tells_of_no_funds(tmp_path: Path) -> None
     other.close()
     assert funds_now(None, journal.orders) == NOT_READ
     journal.close()
+
+
+PAID = answer(200, {"hash": "f" * 64})
+UNPAID_ORDER = TrackedOrder(
+    order=order(), intent=None, withheld=None, ended=False, seen_at=NOW, source="create"
+)
+LOST = {
+    "reset": reset,
+    "closed without a word": raw(b""),
+    "cut": raw(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"),
+    "503": answer(503, {"code": "NODE_UNAVAILABLE", "message": "no answer to faucet_pay"}),
+    "no JSON": answer(200, b"paid"),
+    "without a hash": answer(200, {}),
+    "redirect": answer(307, b""),
+}
+
+
+def over(answers: Callable[[httpx2.Request], Awaitable[httpx2.Response]]) -> SandboxControl:
+    """A control over a network that answers so."""
+    transport = httpx2.MockTransport(answers)
+    return SandboxControl("http://127.0.0.1:1/sandbox", Secret("token"), transport=transport)
+
+
+def refusing(error: type[httpx2.HTTPError]) -> SandboxControl:
+    async def refuse(request: httpx2.Request) -> httpx2.Response:
+        raise error("no", request=request)
+
+    return over(refuse)
+
+
+def state_of(journal: Journal) -> State | None:
+    found = payment_of(journal.ledger, UNPAID_ORDER.service_id)
+    return found.state if found is not None else None
+
+
+@asynccontextmanager
+async def faucet_of(
+    journal: Journal, clock: ManualClock, *behaviours: Behaviour
+) -> AsyncIterator[tuple[SandboxFaucet, RudeServer]]:
+    """A faucet over a sandbox that behaves so, one request after the other."""
+    async with RudeServer(*behaviours) as server:
+        control = SandboxControl(f"http://127.0.0.1:{server.port}/sandbox", Secret("token"))
+        yield SandboxFaucet(control, clock, journal.ledger), server
+        await control.close()
+
+
+def faucet_ways(journal: Journal, clock: ManualClock) -> DepositWays:
+    return DepositWays(lambda: (), lambda: None, clock, journal.ledger, live=False)
+
+
+async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> None:
+    async with faucet_of(journal, clock, PAID) as (faucet, server):
+        assert payment_of(journal.ledger, UNPAID_ORDER.service_id) is None
+        assert await faucet.pay(UNPAID_ORDER) == Outcome(hash="f" * 64)
+        assert state_of(journal) is State.DONE
+        assert await faucet.pay(UNPAID_ORDER) == faucet_open("NOT_FUNDED", SENT_BEFORE)
+        assert payment_of(journal.ledger, UNPAID_ORDER.service_id).state is State.DONE
+        assert faucet.refusal(UNPAID_ORDER) == SENT_BEFORE
+        assert len(server.requests) == 1
+
+
+async def test_a_refusal_that_comes_after_the_deposit_arrived_frees_nothing(
+    journal: Journal, clock: ManualClock
+) -> None:
+    """The order has its deposit while the faucet still owes its answer, which is then a refusal."""
+    there = replace(UNPAID_ORDER, order=order(display_status="DEPOSIT_DETECTED", status=1))
+    asked = []
+
+    async def refuse(request: httpx2.Request) -> httpx2.Response:
+        asked.append(state_of(journal))
+        settle_payments(journal.ledger, lambda _: there)
+        body = httpx2.ByteStream(b'{"code": "CONFLICT", "message": "no"}')
+        return httpx2.Response(409, stream=body, request=request)
+
+    faucet = SandboxFaucet(over(refuse), clock, journal.ledger)
+    assert await faucet.pay(UNPAID_ORDER) == faucet_open("NOT_FUNDED", SENT_BEFORE)
+    assert state_of(journal) is State.DONE
+    assert await faucet.pay(UNPAID_ORDER) == faucet_open("NOT_FUNDED", SENT_BEFORE)
+    assert asked == [State.SENT], "in the journal before it leaves"
+
+
+@pytest.mark.parametrize(
+    "leg", [LegStatus.CONFIRMING, LegStatus.VERIFYING, LegStatus.FAILED, LegStatus.FALLBACK]
+)
+async def test_an_order_whose_leg_is_further_than_its_state_is_not_paid(
+    leg: LegStatus, journal: Journal, clock: ManualClock
+) -> None:
+    """Somebody may have paid it from elsewhere, before the state of the order says so."""
+    ahead = replace(UNPAID_ORDER, order=order(in_status=leg))
+    assert not order_status(ahead, NOW).payable
+    async with faucet_of(journal, clock, PAID) as (faucet, server):
+        told = await faucet.pay(ahead)
+        assert told == faucet_unpaid("NOT_FUNDED", "The order is not waiting for a deposit.")
+        assert faucet_ways(journal, clock).refusal(ahead) == told.cause
+        assert not server.requests
+
+
+@pytest.mark.parametrize("name", LOST)
+async def test_a_lost_answer_is_never_followed_by_a_second_payment(
+    name: str, journal: Journal, clock: ManualClock, tmp_path: Path
+) -> None:
+    async with faucet_of(journal, clock, LOST[name], PAID) as (faucet, server):
+        paid = await faucet.pay(UNPAID_ORDER)
+        assert "Nothing was sent" not in paid.cause
+        assert MAY_BE_PAID in paid.cause
+        assert paid.open
+        assert state_of(journal) is State.UNKNOWN
+        # A second process, or this one after a restart.
+        other = Journal.open(tmp_path / "journal.db", clock)
+        again = await SandboxFaucet(faucet._control, clock, other.ledger).pay(UNPAID_ORDER)
+        assert again == faucet_open("NOT_FUNDED", MAY_BE_PAID)
+        other.close()
+        assert len(server.requests) == 1
+
+
+async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
+    journal: Journal, clock: ManualClock
+) -> None:
+    begin_payment(journal.ledger, UNPAID_ORDER.service_id, "faucet", b"{}")
+    async with faucet_of(journal, clock, PAID) as (faucet, server):
+        assert await faucet.pay(UNPAID_ORDER) == faucet_open("NOT_FUNDED", MAY_BE_PAID)
+        assert server.requests == []
+        assert payment_of(journal.ledger, UNPAID_ORDER.service_id).left
+
+
+@pytest.mark.parametrize(
+    ("error", "left"),
+    [
+        (httpx2.ConnectError, False),
+        (httpx2.ConnectTimeout, False),
+        (httpx2.PoolTimeout, False),
+        (httpx2.ReadTimeout, True),
+        (httpx2.WriteError, True),
+        (httpx2.ReadError, True),
+    ],
+)
+async def test_only_what_found_no_connection_may_be_tried_again(
+    error: type[httpx2.HTTPError], left: bool, journal: Journal, clock: ManualClock
+) -> None:
+    paid = await SandboxFaucet(refusing(error), clock, journal.ledger).pay(UNPAID_ORDER)
+    assert paid.open is left
+    assert paid.cause.startswith("Nothing was sent") is not left
+    async with faucet_of(journal, clock, PAID) as (faucet, _):
+        again = faucet_open("NOT_FUNDED", MAY_BE_PAID) if left else Outcome(hash="f" * 64)
+        assert await faucet.pay(UNPAID_ORDER) == again
+
+
+async def test_a_definite_refusal_frees_the_payment(journal: Journal, clock: ManualClock) -> None:
+    refused = answer(422, {"code": "REFUSED", "message": "the faucet holds no such token"})
+    async with faucet_of(journal, clock, refused, PAID) as (faucet, _):
+        paid = await faucet.pay(UNPAID_ORDER)
+        assert "the faucet holds no such token" in paid.cause
+        assert faucet.refusal(UNPAID_ORDER) is None
+        assert await faucet.pay(UNPAID_ORDER) == Outcome(hash="f" * 64)
+
+
+async def test_without_a_journal_nothing_is_paid(journal: Journal, clock: ManualClock) -> None:
+    journal.close()
+    async with faucet_of(journal, clock, PAID) as (faucet, server):
+        assert (await faucet.pay(UNPAID_ORDER)).refused
+        assert server.requests == []
+
+
+async def test_a_closed_control_sent_nothing() -> None:
+    control = refusing(httpx2.ConnectError)
+    await control.close()
+    with pytest.raises(Unreachable):
+        await control.deposit("a")
+
+
+@pytest.mark.parametrize(
+    ("seen", "settled"),
+    [
+        ({}, False),
+        ({"status": 5, "display_status": "EXPIRED"}, False),
+        ({"in_status": 2}, True),
+        ({"status": 1, "display_status": "DEPOSIT_DETECTED"}, True),
+        ({"status": 4, "display_status": "SWAP_COMPLETED"}, True),
+    ],
+)
+def test_a_payment_that_was_killed_is_settled_by_the_order_that_has_it(
+    journal: Journal, clock: ManualClock, seen: dict[str, object], settled: bool
+) -> None:
+    begin_payment(journal.ledger, UNPAID_ORDER.service_id, "faucet", b"{}")
+    now = replace(UNPAID_ORDER, order=order(**seen))
+    settle_payments(journal.ledger, {UNPAID_ORDER.service_id: now}.get)
+    assert (not unanswered(journal.ledger)) is settled
+    # It is never paid again, either way.
+    paid = payment_of(journal.ledger, UNPAID_ORDER.service_id)
+    assert paid.state is (State.DONE if settled else State.SENT)
+
+
+def test_the_call_that_created_an_order_is_no_payment_of_it(journal: Journal) -> None:
+    created = order()
+    call = journal.ledger.begin("call", {"path": "/exchanges"}, state=State.SENT)
+    journal.call_created(call.id, created, status=200)
+    assert payment_of(journal.ledger, created.service_id) is None
+    begin_payment(journal.ledger, created.service_id, "faucet", b"{}")
+    (left,) = unanswered(journal.ledger)
+    assert (left.kind, left.body["by"], left.subject) == ("deposit", "faucet", created.service_id)

@@ -1,4 +1,7 @@
-"""The first line of the desk, read at every key, and a token of it chosen among several."""
+"""The first line of the desk, read at every key, and a token of it chosen among several.
+
+A change of the spending policy as it is typed on the desk.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flows.marketplace import token
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.token_list import TokenRow
-from swapdesk.flows.payees.address_book import AddressBook, BookEntry
-from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import (
     NAME_BOUGHT,
     IntentLine,
@@ -24,7 +27,7 @@ from swapdesk.flows.quotes.intent_line import (
     parse_intent_line,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance
-from swapdesk.wire.tokens import Token
+from swapdesk.flows.wallet.policy_change import PolicyChange, PolicyProblem, typed_change
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)
@@ -52,9 +55,7 @@ def pair(line: IntentLine) -> tuple[str, str]:
     )
 
 
-async def test_the_line_of_a_private_send_speaks_of_sending(
-    catalog: Catalog, book: AddressBook
-) -> None:
+def test_the_line_of_a_private_send_speaks_of_sending(catalog: Catalog, book: AddressBook) -> None:
     begun = parse_intent_line("0.5", catalog, book, private=True)
     assert (begun.message, begun.private_send) == ("Name the token you send.", True)
     for private in (False, True):
@@ -65,7 +66,7 @@ async def test_the_line_of_a_private_send_speaks_of_sending(
     assert swap.value_usd == Decimal("0.5") * swap.token_in.price
 
 
-async def test_a_name_on_another_chain_is_refused_in_the_line(
+def test_a_name_on_another_chain_is_refused_in_the_line(
     catalog: Catalog, book: AddressBook
 ) -> None:
     wrong = parse_intent_line("0.5 btc.bitcoin @bob", catalog, book)
@@ -74,24 +75,7 @@ async def test_a_name_on_another_chain_is_refused_in_the_line(
     assert wrong.place == 16
 
 
-@pytest.mark.parametrize(
-    ("to", "says"),
-    [
-        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "a Bitcoin address"),
-        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
-        ("foo", "address"),
-    ],
-)
-async def test_what_is_no_address_of_the_token_is_refused_in_the_line(
-    to: str, says: str, catalog: Catalog, book: AddressBook
-) -> None:
-    sent = parse_intent_line(f"0.5 eth {to}", catalog, book, private=True)
-    assert (sent.state, sent.ready) == ("refused", False)
-    assert says in sent.message
-    assert 8 <= sent.place < 8 + len(to)
-
-
-async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
+def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
     catalog: Catalog, book: AddressBook
 ) -> None:
     address = derive_address("sol", b"p" * 32)
@@ -102,7 +86,7 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
     assert sent.recipient == address
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("u", "Type the amount before it."),
@@ -112,7 +96,7 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
         ("usdc.base @bob", "How much USDC? Type the amount before it."),
     ],
 )
-async def test_a_line_without_its_amount_asks_for_it(
+def test_a_line_without_its_amount_asks_for_it(
     text: str, message: str, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(text, catalog, book)
@@ -122,7 +106,7 @@ async def test_a_line_without_its_amount_asks_for_it(
     assert (private.state, private.ready) == ("incomplete", False)
 
 
-async def test_each_side_of_a_line_has_its_own_key_for_another_chain(
+def test_each_side_of_a_line_has_its_own_key_for_another_chain(
     catalog: Catalog, book: AddressBook
 ) -> None:
     first = parse_intent_line("100 usdc eth", catalog, book)
@@ -147,7 +131,7 @@ async def test_each_side_of_a_line_has_its_own_key_for_another_chain(
 EMPTY, INCOMPLETE, REFUSED = "empty", "incomplete", "refused"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "state", "says", "place"),
     [
         ("", EMPTY, "", None),
@@ -237,7 +221,7 @@ EMPTY, INCOMPLETE, REFUSED = "empty", "incomplete", "refused"
         (f"1 btc ethereum:{ME}@999999", REFUSED, "nothing on chain 999999", None),
     ],
 )
-async def test_a_line_that_is_not_ready_says_why(
+def test_a_line_that_is_not_ready_says_why(
     text: str, state: LineState, says: str, place: int | None, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(text, catalog, book, held=held(catalog))
@@ -248,14 +232,14 @@ async def test_a_line_that_is_not_ready_says_why(
         assert (line.message, line.place) == (says, place)
 
 
-async def test_a_malicious_token_is_refused(catalog: Catalog, book: AddressBook) -> None:
+def test_a_malicious_token_is_refused(catalog: Catalog, book: AddressBook) -> None:
     bad = next(row for row in catalog.rows if row.verdict == "malicious" and row.enabled)
     line = parse_intent_line(f"1 btc {bad.id}", catalog, book)
     assert line.state == "refused"
     assert "malicious" in line.message
 
 
-async def test_tab_walks_the_bought_token_first_then_the_sold_one(
+def test_tab_walks_the_bought_token_first_then_the_sold_one(
     catalog: Catalog, book: AddressBook
 ) -> None:
     first = parse_intent_line("100 usdc eth", catalog, book)
@@ -283,7 +267,7 @@ words = st.sampled_from(WORDS.split())
 
 @SCREEN
 @given(parts=st.lists(words, max_size=5), choose=st.integers(0, 50), sold=st.integers(-5, 50))
-async def test_a_ready_line_is_whole(
+def test_a_ready_line_is_whole(
     parts: list[str], choose: int, sold: int, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(
@@ -300,15 +284,15 @@ async def test_a_ready_line_is_whole(
 
 @SCREEN
 @given(text=st.text(max_size=250), choose=st.integers(-5, 5))
-async def test_no_text_breaks_the_line(
+def test_no_text_breaks_the_line(
     text: str, choose: int, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(text, catalog, book, choose=choose)
     assert line.place is None or 0 <= line.place <= len(text)
 
 
-@pytest.mark.parametrize("joined", ["to", "TO", "for", "into", "->", "=>", "→", "⇒", ">"])
-async def test_both_sides_may_be_joined(joined: str, catalog: Catalog, book: AddressBook) -> None:
+@each_row("joined", ["to", "TO", "for", "into", "->", "=>", "→", "⇒", ">"])
+def test_both_sides_may_be_joined(joined: str, catalog: Catalog, book: AddressBook) -> None:
     line = parse_intent_line(f"0.5 btc {joined} eth", catalog, book)
     assert (line.state, pair(line)) == ("valid", ("BTC.bitcoin", "ETH.ethereum"))
     assert parse_intent_line(f"0.5 eth {joined} @bob", catalog, book).recipient_name == "bob"
@@ -319,7 +303,7 @@ async def test_both_sides_may_be_joined(joined: str, catalog: Catalog, book: Add
     assert wrong.place == len(f"0.5 btc {joined} "), "the place is that of the text"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "amount"),
     [
         ("1k usdc eth", "1000"),
@@ -337,7 +321,7 @@ async def test_both_sides_may_be_joined(joined: str, catalog: Catalog, book: Add
         ("max eth @bob", "2.123"),
     ],
 )
-async def test_an_amount_need_not_be_digits_alone(
+def test_an_amount_need_not_be_digits_alone(
     text: str, amount: str, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(text, catalog, book, held=held(catalog))
@@ -346,8 +330,8 @@ async def test_an_amount_need_not_be_digits_alone(
     assert bool(line.derived) is (line.share is not None)
 
 
-@pytest.mark.parametrize("text", ["$500 btc eth", "500$ btc eth", "$0.5k btc eth", "=$500 btc eth"])
-async def test_dollars_become_an_amount_by_the_price_that_the_service_states(
+@each_row("text", ["$500 btc eth", "500$ btc eth", "$0.5k btc eth", "=$500 btc eth"])
+def test_dollars_become_an_amount_by_the_price_that_the_service_states(
     text: str, catalog: Catalog, book: AddressBook
 ) -> None:
     line = parse_intent_line(text, catalog, book)
@@ -362,7 +346,7 @@ async def test_dollars_become_an_amount_by_the_price_that_the_service_states(
 LINKED = {"recipient": BILL}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "amount", "tokens", "facts"),
     [
         ("0.5 btc eth", "0.5", ("BTC.bitcoin", "ETH.ethereum"), {}),
@@ -404,7 +388,7 @@ LINKED = {"recipient": BILL}
         ),
     ],
 )
-async def test_a_ready_line_says_what_is_asked_for(
+def test_a_ready_line_says_what_is_asked_for(
     text: str,
     amount: str,
     tokens: tuple[str, str],
@@ -420,7 +404,7 @@ async def test_a_ready_line_says_what_is_asked_for(
     assert {name: getattr(line, name) for name in wanted} == wanted
 
 
-async def test_a_token_link_names_its_token(catalog: Catalog, book: AddressBook) -> None:
+def test_a_token_link_names_its_token(catalog: Catalog, book: AddressBook) -> None:
     usdc = token(catalog, "usdc.base").address
     link = f"ethereum:{usdc}@8453/transfer?address={ME}&uint256=2500000"
     line = parse_intent_line(f"eth.base {link}", catalog, book)
@@ -430,7 +414,7 @@ async def test_a_token_link_names_its_token(catalog: Catalog, book: AddressBook)
     assert pair(private) == ("USDC.base", "USDC.base")
 
 
-async def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: AddressBook) -> None:
+def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: AddressBook) -> None:
     alone = parse_intent_line(BILL, catalog, book, private=True)
     assert (alone.ready, alone.amount, alone.recipient) == (True, Decimal("0.1"), BILL)
     assert parse_intent_line(f"bitcoin:{BITCOIN}", catalog, book, private=True).wants_amount
@@ -441,24 +425,6 @@ async def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: Address
     wrong = parse_intent_line(f"0.5 btc base:{ME}", catalog, book, private=True)
     assert wrong.state == "refused"
     assert "This is for Base, and this BTC is on Bitcoin." in wrong.message
-
-
-async def test_a_look_alike_is_refused_in_the_line(
-    catalog: Catalog, book: AddressBook, bob: BookEntry
-) -> None:
-    """Of a name in the address book, and of whom this desk paid before."""
-    twin = bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower()
-    line = parse_intent_line(f"0.5 eth {twin}", catalog, book, private=True)
-    assert (line.state, line.ready) == ("refused", False)
-    assert line.message.startswith("This address looks like @bob and is not.")
-
-    def paid_before(text: str, asked: Token) -> RecipientCheck:
-        return check_recipient(text, asked, book=book, paid={ME: 2})
-
-    other = ME[:6].lower() + "f" * 32 + ME[-4:].lower()
-    assert parse_intent_line(f"0.5 eth {other}", catalog, book, private=True).ready
-    line = parse_intent_line(f"0.5 eth {other}", catalog, book, check=paid_before, private=True)
-    assert "looks like" in line.message
 
 
 @pytest.fixture
@@ -473,7 +439,7 @@ def picked(catalog: Catalog, rows: tuple[TokenRow, ...], at: int = 0) -> TokenCh
     return TokenChoice(catalog.token(rows[at].id), rows, at)
 
 
-async def test_of_several_chains_the_chosen_one_is_named(
+def test_of_several_chains_the_chosen_one_is_named(
     catalog: Catalog, rows: tuple[TokenRow, ...]
 ) -> None:
     second = picked(catalog, rows, 1)
@@ -490,10 +456,44 @@ async def test_of_several_chains_the_chosen_one_is_named(
     )
 
 
-async def test_several_tokens_of_one_chain_are_counted_as_tokens(
+def test_several_tokens_of_one_chain_are_counted_as_tokens(
     catalog: Catalog, rows: tuple[TokenRow, ...]
 ) -> None:
     twice = picked(catalog, (rows[0], rows[0]))
     assert twice.hint() == f"USDC on {rows[0].chain_name} is 2 tokens, the first chosen"
     assert twice.brief() == f"USDC on {rows[0].chain_name} is 2 tokens"
     assert twice.tied
+
+
+@each_row(
+    ("text", "change"),
+    [
+        (
+            "per-day usdc.base=100",
+            {"per_day": ("usdc.base=100",)},
+        ),
+        (
+            "--per-day usdc.base=100, --PER-DAY usd=5 until 2026-12-31",
+            {"per_day": ("usdc.base=100", "usd=5"), "until": ("2026-12-31",)},
+        ),
+        (
+            "anew payee 0x12 payee 0x34 call-payee any chain base token usdc.base price eth.base=3",
+            {
+                "anew": (), "payees": ("0x12", "0x34"), "call_payees": ("any",),
+                "chains": ("base",), "tokens": ("usdc.base",), "prices": ("eth.base=3",),
+            },
+        ),
+        ("", {}),
+    ],
+)  # fmt: skip
+def test_the_options_of_the_command_are_typed(text: str, change: PolicyChange) -> None:
+    assert typed_change(text) == change
+
+
+@each_row(
+    ("text", "said"),
+    [("usdc.base=100", "is no rule; there are per-call"), ("per-day", "has no value after it")],
+)
+def test_what_is_no_rule_is_said(text: str, said: str) -> None:
+    with pytest.raises(PolicyProblem, match=said):
+        typed_change(text)

@@ -1,4 +1,7 @@
-"""The wallet of a profile over a real agent, on the real chains of a running sandbox."""
+"""The wallet of a profile over a real agent, on the real chains of a running sandbox.
+
+Delegates of token accounts on Solana: told by the chain, ended by one transaction.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,38 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
+from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
 
-from client.rude_server import Behaviour, RudeServer, answer, reset
+from client.rude_server import Behaviour, EagerClock, RudeServer, answer, reset
 from harness import Sandbox, running_sandbox
 from patience import PATIENCE
+from rows import each_row
+from sandbox.solana.solana_world import USDC as MINT
+from sandbox.solana.solana_world import World, running
+from service.dex.solana_floor import LookedTime
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.chain.solana import TOKEN, token_account
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import NoAnswer, NotPaid
-from swapdesk.clock import ManualClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.signing.wallet_signing import propose_revocation
+from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
-from swapdesk.flows.wallet.chain_links import is_private_node, live_links, sandbox_links
+from swapdesk.flows.wallet.chain_links import is_private_node, live_links
 from swapdesk.flows.wallet.local_wallet import (
     ChainHoldings,
     ChainReader,
@@ -42,28 +55,35 @@ from swapdesk.flows.wallet.local_wallet import (
 from swapdesk.flows.wallet.own_accounts import OwnBalance, own_balance
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot, fill_wallet, read_wallet
 from swapdesk.paths import Home
+from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.screens.wallets import wallet_rows
-from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
-from swapdesk.wallet.answers import Balance, RuleFinding, Severity, SmartAccount
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, export_phrase
+from swapdesk.wallet.answers import (
+    Allowance,
+    Balance,
+    Match,
+    RuleFinding,
+    Severity,
+    SignedTransaction,
+    SmartAccount,
+)
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from wallet.agents import CHEAP
-from wallet.approving import approve
+from wallet.refusals import refused
 
 if TYPE_CHECKING:
     from swapdesk.wallet.client import WalletClient
 
-ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
-
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600, wallet=True) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
         yield running
 
 
@@ -71,7 +91,10 @@ class Bench(Struct):
     """A connected desk in a home of its own, and its wallet."""
 
     desk: Desk
-    wallet: LocalWallet
+
+    @property
+    def wallet(self) -> LocalWallet:
+        return self.desk.wallet
 
     async def funded(self) -> None:
         """Until everything the faucet gave is on the chains."""
@@ -84,42 +107,15 @@ class Bench(Struct):
                 await self.desk.clock.sleep(0.1)
 
 
-@asynccontextmanager
-async def bench_at(home: Path, sandbox: Sandbox) -> AsyncIterator[Bench]:
-    desk = Desk.open(load_settings({}, Home.at(home)))
-    await desk.connect(sandbox_connection(sandbox.ready), follow=False)
-    await desk.refresh_reference()
-    links = sandbox_links(sandbox.ready)
-    wallet = LocalWallet(desk.settings, desk.clock, links, desk.catalog, program=CHEAP)
-    yield Bench(desk, wallet)
-    await wallet.close()
-    await desk.close()
-
-
 @pytest.fixture
 async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
     """In a new home, without a wallet."""
-    async with bench_at(tmp_path, sandbox) as bench:
-        yield bench
-
-
-@pytest.fixture
-async def rich(sandbox: Sandbox) -> AsyncIterator[Bench]:
-    """In the home of the sandbox, whose wallet has what the faucet gives."""
-    async with bench_at(sandbox.home, sandbox) as bench:
-        yield bench
-
-
-async def test_a_gift_that_is_not_looked_for_is_not_waited_for(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As before the list of tokens was read, which a desk that pays for its calls pays for."""
-    bench.wallet.tokens = ChainTokens(None)
-    await bench.wallet.prepare_sandbox()
-    held = await bench.wallet.holdings()
-    bench.wallet.given(next(one for one in held if one.chain == "polygon"), None)
-    monkeypatch.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", "no wait")
-    assert len(await bench.wallet.holdings()) == len(held)
+    desk = Desk.open(load_settings({}, Home.at(tmp_path)))
+    await desk.connect(sandbox_connection(sandbox.ready), follow=False)
+    await desk.refresh_reference()
+    desk.wallet._program = CHEAP
+    yield Bench(desk)
+    await desk.close()
 
 
 async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
@@ -157,8 +153,10 @@ async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> 
     assert 890 < (wallet.locks_in or 0) <= 900
 
 
-async def test_a_total_waits_for_what_the_faucet_sends(bench: Bench) -> None:
-    wallet, control = bench.wallet, bench.desk.link.control
+async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
+    """So does a total. Nobody reads them again when that comes: nothing would say that 0 is of
+    before."""
+    desk, wallet, control = bench.desk, bench.wallet, bench.desk.link.control
     assert control is not None
     account, _ = await wallet.prepare_sandbox()
     (before,) = [one for one in await wallet.holdings() if one.chain == "base"]
@@ -174,16 +172,6 @@ async def test_a_total_waits_for_what_the_faucet_sends(bench: Bench) -> None:
         (base,) = [one for one in await reading if one.chain == "base"]
     assert base.holdings[0].amount == 3
     assert before.place == base.place
-
-
-async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
-    """Nobody reads it again when that comes: nothing would say that 0 is of before."""
-    desk, wallet = bench.desk, bench.desk.wallet
-    wallet._program = CHEAP
-    control = desk.link.control
-    assert control is not None
-    account, _ = await wallet.prepare_sandbox()
-    (base,) = [one for one in await wallet.holdings(account) if one.chain == "base"]
     usdc = resolve("usdc.base", desk.catalog).token
     (asset,) = await wallet.tokens.called("base", ["USDC"])
     client = await wallet.client()
@@ -211,8 +199,7 @@ async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
 async def test_a_wallet_is_filled_when_who_asked_is_gone(bench: Bench) -> None:
     """A page that is left at once leaves no accounts half made, and whoever asks for a balance
     next is told that of after the faucet's transfers."""
-    desk, wallet = bench.desk, bench.desk.wallet
-    wallet._program = CHEAP
+    desk, wallet = bench.desk, bench.wallet
     page = asyncio.create_task(
         read_wallet(wallet, None, desk.link.control, dict, heard=str, made=str)
     )
@@ -236,48 +223,20 @@ async def test_a_wallet_is_filled_when_who_asked_is_gone(bench: Bench) -> None:
         await waiting
 
 
-async def test_an_allowance_is_listed_and_revoked_once(rich: Bench) -> None:
-    wallet, clock = rich.wallet, rich.desk.clock
-    await wallet.unlock()
-    (account,) = [o for o in (await wallet.accounts()).accounts if o.kind is Kind.EVM]
-    link = wallet.link("BASE")
-    assert link is not None
-    (usdc,) = await wallet.tokens.called("base", ["USDC"])
-    await approve(wallet, clock, account, link, usdc, ROUTER, 100 * 10**6)
-
-    async def standing() -> list[int]:
-        told = await wallet.allowances(account, link)
-        return [a.units for one in told if one.chain == "base" for a in one.allowances]
-
-    async with asyncio.timeout(PATIENCE):
-        while not await standing():
-            await clock.sleep(0.1)
-    (given,) = [one for one in await wallet.allowances(account) if one.chain == "base"]
-    (allowance,) = given.allowances
-    assert (allowance.units, allowance.venue, given.complete) == (100 * 10**6, "fa", True)
-
-    proposed = await propose_revocation(wallet, clock, account, link, allowance)
-    assert proposed.review is not None
-    assert proposed.refusal is None
-    warned = RuleFinding("GAS_HIGH", Severity.WARN, "Gas is dear.")
-    wrong = RuleFinding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
-    refused = replace(proposed, review=replace(proposed.review, findings=(warned, wrong)))
-    assert refused.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
-    typed = replace(proposed, review=replace(proposed.review, phrase="revoke", findings=(warned,)))
-    assert typed.refusal == "Gas is dear. Rule GAS_HIGH."
-    ended = await proposed.send()
-    assert ended.done, ended
-    assert await standing() == []
-    # The next one is a new transaction, not this one again.
-    again = await propose_revocation(wallet, clock, account, link, allowance)
-    assert again.review is not None
-    names = [one.intent_id for one in await (await wallet.client()).transactions()]
-    assert sum(name.startswith("revoke") for name in names) == 1
-
-
-async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> None:
-    wallet = bench.wallet
+async def test_a_chain_that_does_not_answer_spoils_no_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wallet, known = bench.wallet, bench.wallet.tokens
     await wallet.prepare_sandbox()
+    # A gift that is not looked for is not waited for: as before the list of tokens was read, which
+    # a desk that pays for its calls pays for.
+    wallet.tokens = ChainTokens(None)
+    held = await wallet.holdings()
+    wallet.given(next(one for one in held if one.chain == "polygon"), None)
+    with monkeypatch.context() as patched:
+        patched.setattr("swapdesk.flows.wallet.local_wallet.GIFT_SECONDS", "no wait")
+        assert len(await wallet.holdings()) == len(held)
+    wallet.tokens = known
     await wallet.close()
     wallet.links = tuple(
         replace(one, rpc="http://127.0.0.1:9/") if one.name in ("base", "solana") else one
@@ -337,7 +296,7 @@ async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path)
         await wallet.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "private"),
     [
         ("https://node.example.com/key", True),
@@ -466,3 +425,125 @@ async def test_calls_of_a_service_that_asks_for_more_than_was_agreed_to(bench: B
     )
     [signed] = await call(100, THREE, answer(body=NO_ORDERS))
     assert signed["to"] == THREE
+
+
+DOLLAR = Asset("USDC", 6, str(MINT))
+OTHER = Asset("JUP", 6, "JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN")
+
+
+class Owner(Struct):
+    world: World
+    wallet: LocalWallet
+    account: Account
+    key: Keypair
+
+    @property
+    def link(self) -> ChainLink:
+        return self.wallet.links[0]
+
+    async def delegate(self, to: Pubkey, units: int) -> None:
+        """By a program of somebody else: the wallet itself never signs such a thing (Token, 4)."""
+        me = self.key.pubkey()
+        metas = [
+            AccountMeta(token_account(me, MINT), False, True),
+            AccountMeta(to, False, False),
+            AccountMeta(me, True, False),
+        ]
+        approve = Instruction(TOKEN, b"\x04" + units.to_bytes(8, "little"), metas)
+        await self.world.client.send(bytes(await self.world.built([self.key], approve)))
+
+    async def allowed(self) -> tuple[Allowance, ...]:
+        client = await self.wallet.client()
+        told = await client.allowances(self.account.address, "solana", [DOLLAR, OTHER])
+        assert told.complete
+        return told.allowances
+
+
+@asynccontextmanager
+async def owner(directory: Path) -> AsyncIterator[Owner]:
+    async with running(directory / "chain", time=LookedTime()) as world:
+        settings = load_settings({}, Home.at(directory / "home"))
+        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
+        makers = (("at", str(world.node.keypair(MAKER).pubkey())),)
+        wallet = LocalWallet(settings, SystemClock(), (link,), makers=makers, program=CHEAP)
+        try:
+            made = next(one for one in await wallet.prepare_sandbox() if one.kind is Kind.SOLANA)
+            secret = await (await wallet.client()).export(
+                made.address, export_phrase(made.address), sandbox_passphrase(settings.places)
+            )
+            key = Keypair.from_bytes(bytes(json.loads(bytes(secret.reveal()))))
+            await world.node.fund(made.address, 10**9)
+            await world.node.fund(made.address, 100 * 10**6, str(MINT))
+            yield Owner(world, wallet, made, key)
+        finally:
+            await wallet.close()
+
+
+async def test_amounts_are_counted_as_the_mint_does(tmp_path: Path) -> None:
+    """Whatever a list says: balances, delegates, and what a policy is sealed by."""
+    async with owner(tmp_path) as someone:
+        wrong = replace(DOLLAR, decimals=9)
+        client = await someone.wallet.client()
+        (held,) = (await client.balances(someone.account.address, "solana", [wrong])).balances
+        assert (held.units, held.asset) == (100 * 10**6, DOLLAR)
+        await someone.delegate(Keypair().pubkey(), 5_000_000)
+        (one,) = (await client.allowances(someone.account.address, "solana", [wrong])).allowances
+        assert one.token == DOLLAR
+        phrase = sandbox_passphrase(someone.wallet.settings.places)
+        token = PolicyToken(None, DOLLAR.contract, 9, "USDC", "solana")
+        for mint, words in ((token, "has 6"), (replace(token, contract=str(TOKEN)), "not say")):
+            limit = Limit(SpendWindow.DAY, Decimal(1), mint)
+            with refused("token_decimals", match=words):
+                await client.set_policy(SpendingPolicy((limit,)), phrase)
+        limit = Limit(SpendWindow.DAY, Decimal(1), replace(token, decimals=6))
+        await client.set_policy(SpendingPolicy((limit,)), phrase)
+
+
+async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> None:
+    async with owner(tmp_path) as someone:
+        assert await someone.allowed() == ()
+        stranger = Keypair().pubkey()
+        await someone.delegate(stranger, 5_000_000)
+        (one,) = await someone.allowed()
+        assert one == Allowance(DOLLAR, str(stranger), 5_000_000, unlimited=False)
+        # One delegate at a time: the next takes the place of the first.
+        maker = someone.world.node.keypair(MAKER).pubkey()
+        await someone.delegate(maker, (1 << 64) - 1)
+        (one,) = await someone.allowed()
+        assert (one.spender, one.unlimited, one.venue) == (str(maker), True, "at")
+
+        await someone.wallet.unlock()
+        # The chain goes on with every look, so nobody has to wait between two.
+        propose = partial(propose_revocation, someone.wallet, EagerClock())
+        proposed = await propose(someone.account, someone.link, one)
+        review = proposed.review
+        assert review is not None
+        assert review.findings == ()
+        assert review.title == "An approval of nothing: the allowance ends"
+        assert all(line.match is not Match.DIFFERS for line in review.lines)
+        assert proposed.refusal is None
+        warned = RuleFinding("GAS_HIGH", Severity.WARN, "Gas is dear.")
+        wrong = RuleFinding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
+        refusing = replace(proposed, review=replace(review, findings=(warned, wrong)))
+        assert refusing.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
+        typed = replace(proposed, review=replace(review, phrase="revoke", findings=(warned,)))
+        assert typed.refusal == "Gas is dear. Rule GAS_HIGH."
+        # Signed and not sent, as a desk leaves it that ends here: the next one goes on with it.
+        written = await (await someone.wallet.client()).sign(review)
+        assert isinstance(written, SignedTransaction)
+        again = await propose(someone.account, someone.link, one)
+        assert again.transaction == written
+        ended = await again.send()
+        assert ended == Outcome(hash=written.hash)
+        assert await someone.allowed() == ()
+        (held,) = await someone.world.client.holdings(someone.account.address, str(MINT))
+        assert held.units == 100 * 10**6
+        signed = await (await someone.wallet.client()).transactions()
+        assert [each.hash for each in signed] == [written.hash]
+        nothing = Allowance(Asset("X", 6, str(Keypair().pubkey())), "x", 1, unlimited=False)
+        with pytest.raises(Exception, match="no token of the chain"):
+            await propose(someone.account, someone.link, nothing)
+        # Without a token account there is nothing to end, and the chain says so.
+        jupiter = Allowance(OTHER, "x", 1, unlimited=False)
+        proposed = await propose(someone.account, someone.link, jupiter)
+        assert {each.code for each in proposed.review.findings} == {"SIMULATION_FAILED"}

@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from client.rude_server import RudeServer
 from flows.orders import order
 from patience import PATIENCE
+from rows import each_row
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import (
@@ -314,12 +315,10 @@ async def test_a_head_that_never_ends_is_given_up(
             await sender.close()
 
 
-@pytest.mark.parametrize(
-    "kept", ["", "\n", "whsec_", "whsec_c2hvcnQ=", "whsec_???", "whsec_" + "QUJD" * 30]
-)
+@each_row("kept", ["", "\n", "whsec_", "whsec_c2hvcnQ=", "whsec_???", "whsec_" + "QUJD" * 30])
 def test_a_file_without_a_secret_signs_nothing(tmp_path: Path, kept: str) -> None:
     file = tmp_path / "webhook.secret"
-    write_private(file, kept.encode())
+    write_private(file, kept.encode(), replace=True)
     with pytest.raises(WebhookRefused, match="holds no secret"):
         signing_secret(file)
     assert file.read_text() == kept
@@ -348,7 +347,7 @@ def test_what_an_address_asks_for_is_not_told(tmp_path: Path) -> None:
         assert "abc" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "said"),
     [
         ("http://example.com/hook", "example.com is another machine: use https"),

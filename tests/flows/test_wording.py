@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ import swapdesk.cli
 import swapdesk.flows
 import swapdesk.tui
 from corpus import Case, load
+from rows import each_row
 from swapdesk.cli.command_error import OWN_ROWS, UNSENT, Row
 from swapdesk.client.exchange_log import MASK, Exchange
 from swapdesk.client.transport import refusal_of
 from swapdesk.flows import notation as n
-from swapdesk.flows.failure_messages import FAILURES, failure_of
+from swapdesk.flows.failure_messages import failure_of
 from swapdesk.flows.request_lines import as_command, call_lines, logged_call
 from swapdesk.flows.tracking.announcements import failure_of_error
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
@@ -39,7 +40,7 @@ NEVER = re.compile(
 OWNERS = ("you", "the service", "the desk", "the chain", "nobody", "support")
 
 
-@pytest.mark.parametrize("code", list(ErrorCode))
+@each_row("code", list(ErrorCode))
 def test_every_code_of_the_service_has_cause_money_and_next(code: ErrorCode) -> None:
     failure = failure_of(code.value, STATUS_OF[code])
     assert failure.cause.endswith(".")
@@ -49,14 +50,7 @@ def test_every_code_of_the_service_has_cause_money_and_next(code: ErrorCode) -> 
     assert failure.next.count(": ") < 2
 
 
-@pytest.mark.parametrize(
-    "code", ["FIXED_RATE_NOT_ALLOWED", "STATIC_DEPOSIT_IN_USE", "FIXED_RATE_QUOTE_EXPIRED"]
-)
-def test_codes_with_an_act_of_their_own_are_not_told_by_their_status(code: str) -> None:
-    assert code in FAILURES
-
-
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 409, 418, 422, 429, 500, 502, 599])
+@each_row("status", [400, 401, 402, 403, 404, 409, 418, 422, 429, 500, 502, 599])
 def test_a_code_nobody_knows_is_told_by_its_status(status: int) -> None:
     failure = failure_of("SOMETHING_NEW", status)
     assert failure.cause.endswith(".")
@@ -68,7 +62,7 @@ def test_a_gateway_without_a_code_says_nothing_of_an_exchange() -> None:
     assert failure_of("PROVIDER_EXCHANGE_FAILED", 502).cause == "No exchange accepted the order."
 
 
-@pytest.mark.parametrize("case", load("refusal", name="live_shapes"), ids=lambda case: case.id)
+@each_row("case", load("refusal", name="live_shapes"), ids=lambda case: case.id)
 def test_a_recorded_refusal_is_told_by_what_it_means(case: Case) -> None:
     body = json.dumps(case.input["body"]).encode()
     refused = refusal_of(case.input["status"], {}, body, datetime(2026, 7, 3, tzinfo=UTC))
@@ -87,16 +81,16 @@ def sentences() -> list[tuple[str, str]]:
     found = []
     for room in (swapdesk.flows, swapdesk.tui, swapdesk.cli):
         for path in sorted(Path(next(iter(room.__path__))).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+            nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
             docs = {
                 id(node.value)
-                for node in ast.walk(tree)
+                for node in nodes
                 if (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
                 or (isinstance(node, ast.keyword) and node.arg == "customer")
             }
             found += [
                 (path.name, node.value)
-                for node in ast.walk(tree)
+                for node in nodes
                 if isinstance(node, ast.Constant) and id(node) not in docs
                 and isinstance(node.value, str) and node.value.count(" ") >= 2
                 and not CODE.search(node.value)
@@ -108,6 +102,13 @@ def test_no_sentence_pleads_cheers_or_promises() -> None:
     texts = sentences()
     assert len(texts) > 300
     assert [(file, text) for file, text in texts if NEVER.search(text)] == []
+
+
+@cache
+def goldens() -> list[tuple[str, str]]:
+    """(name, text) of every screen."""
+    files = (Path(__file__).parents[1] / "tui/goldens").rglob("*.txt")
+    return [(golden.name, golden.read_text(encoding="utf-8")) for golden in sorted(files)]
 
 
 KINDS = {
@@ -124,16 +125,14 @@ KINDS = {
 """Slips that every text can make, each once made on a screen."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_no_text_makes_a_slip_of_this_kind(kind: str) -> None:
     slip = KINDS[kind]
     assert [(file, text) for file, text in sentences() if slip.search(text)] == []
-    for golden in sorted((Path(__file__).parents[1] / "tui/goldens").rglob("*.txt")):
-        found = slip.search(golden.read_text(encoding="utf-8"))
-        assert found is None, (golden.name, found)
+    assert [(name, found) for name, text in goldens() if (found := slip.search(text))] == []
 
 
-@pytest.mark.parametrize("row", OWN_ROWS, ids=lambda row: row[0])
+@each_row("row", OWN_ROWS, ids=lambda row: row[0])
 def test_an_error_is_a_sentence_a_place_and_an_actor(row: Row) -> None:
     _, _, said, money, next_, *_ = row
     assert said[0].isupper()
@@ -155,7 +154,7 @@ AMOUNTS = st.decimals(
 )
 
 
-def written(write: Callable[..., str], *rows: tuple[object, ...]) -> list[Any]:
+def written(write: Callable[..., object], *rows: tuple[object, ...]) -> list[Any]:
     """Cases of one function: its arguments, amounts as text, and what it writes."""
     return [pytest.param(write, row[:-1], row[-1]) for row in rows]
 
@@ -164,10 +163,12 @@ def of(*amounts: str) -> tuple[Decimal, ...]:
     return tuple(map(Decimal, amounts))
 
 
+TODAY = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 LONG = "12,345,678,901,234,567,890,123,456,789.500001"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("write", "arguments", "text"),
     [
         *written(
@@ -240,23 +241,47 @@ LONG = "12,345,678,901,234,567,890,123,456,789.500001"
             (0, "expired"),
         ),
         *written(n.age, (2, "2s"), (41 * 60, "41m"), (3 * 3600, "3h"), (50 * 3600, "2d")),
+        # Unknown is never a zero.
+        *written(n.about_amount, (None, "—")),
+        *written(n.table_amount, (None, "—")),
+        *written(n.usd, (None, "—")),
+        *written(n.percent, (None, "—")),
+        *written(n.expected, (None, "—")),
+        *written(
+            n.rate_both_ways,
+            (
+                *of("0.5"), "BTC", *of("14.498"), "ETH",
+                ("1 BTC ≈ 28.996000 ETH", "1 ETH ≈ 0.03448751 BTC"),
+            ),
+            (*of("0.5"), "BTC", *of("0"), "ETH", None),
+        ),
+        # Points stand below one another.
+        *written(
+            n.align_on_point,
+            (["14.5", "2,500", "—", "0.123"], ["   14.5  ", "2,500    ", "        —", "    0.123"]),
+            ([], []),
+        ),
+        *written(
+            n.elapsed,
+            (19 * 60, 27 * 60, n.Elapsed("19m of ~27m", "19m/27m", late=False)),
+            (41 * 60, 14 * 60, n.Elapsed("27m over", "27m over", late=True)),
+        ),
+        *written(lambda seconds: n.elapsed(seconds).text, (90, "1m")),
+        *written(partial(n.clock_time, zone=True), (TODAY, "14:02:11 UTC")),
+        *written(
+            n.day,
+            (TODAY, TODAY, "today 14:02"),
+            (datetime(2026, 11, 19, 23, 59, tzinfo=UTC), TODAY, "yesterday"),
+            (MONDAY, TODAY, "Mon 16 Nov"),
+        ),
+        *written(n.date, (MONDAY.replace(year=2025), TODAY, "Sun 16 Nov 2025")),
+        *written(n.iso, (TODAY, "2026-11-20T14:02:11Z")),
     ],
-)
+)  # fmt: skip
 def test_what_is_written(
-    write: Callable[..., str], arguments: tuple[object, ...], text: str
+    write: Callable[..., object], arguments: tuple[object, ...], text: object
 ) -> None:
     assert write(*arguments) == text
-
-
-def test_unknown_is_never_a_zero() -> None:
-    assert (
-        n.about_amount(None)
-        == n.table_amount(None)
-        == n.usd(None)
-        == n.percent(None)
-        == n.expected(None)
-        == "—"
-    )
 
 
 @given(AMOUNTS)
@@ -274,37 +299,6 @@ def test_rounding_never_flatters(amount: Decimal) -> None:
         down, up = back(write(amount, "receive")), back(write(amount, "pay"))
         assert down is None or down <= amount
         assert up is None or up >= amount
-
-
-def test_rate_both_ways() -> None:
-    assert n.rate_both_ways(Decimal("0.5"), "BTC", Decimal("14.498"), "ETH") == (
-        "1 BTC ≈ 28.996000 ETH",
-        "1 ETH ≈ 0.03448751 BTC",
-    )
-    assert n.rate_both_ways(Decimal("0.5"), "BTC", Decimal("0"), "ETH") is None
-
-
-def test_points_stand_below_one_another() -> None:
-    rows = n.align_on_point(["14.5", "2,500", "—", "0.123"])
-    assert rows == ["   14.5  ", "2,500    ", "        —", "    0.123"]
-    assert n.align_on_point([]) == []
-
-
-def test_elapsed_against_expected() -> None:
-    assert n.elapsed(19 * 60, 27 * 60) == n.Elapsed("19m of ~27m", "19m/27m", late=False)
-    assert n.elapsed(41 * 60, 14 * 60) == n.Elapsed("27m over", "27m over", late=True)
-    assert n.elapsed(90).text == "1m"
-
-
-def test_moments() -> None:
-    now = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
-    monday = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
-    assert n.clock_time(now, zone=True) == "14:02:11 UTC"
-    assert n.day(now, now) == "today 14:02"
-    assert n.day(datetime(2026, 11, 19, 23, 59, tzinfo=UTC), now) == "yesterday"
-    assert n.day(monday, now) == "Mon 16 Nov"
-    assert n.date(monday.replace(year=2025), now) == "Sun 16 Nov 2025"
-    assert n.iso(now) == "2026-11-20T14:02:11Z"
 
 
 @given(st.text(alphabet="0123456789abcdefx", min_size=1, max_size=110), st.integers(8, 80))
@@ -361,7 +355,7 @@ def test_what_never_got_an_answer_says_what_happened() -> None:
     assert logged_call(gateway).code == "ServiceFailed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "words", "found"),
     [
         (GET, "", True),
@@ -397,7 +391,7 @@ BODY = '{"addressTo":"it\'s $HOME","amount":0.5}'
 HOSTILE = "/v2/orders/a?x=%27%3B%20rm%20-rf%20%2F%0A%1B"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "words"),
     [
         (
@@ -415,7 +409,7 @@ def test_a_command_repeats_the_call(call: Exchange, words: list[str]) -> None:
     assert as_command(call, "main").startswith("swapdesk --profile main api ")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"target": f"/v2/orders/x?s={MASK}"},
@@ -428,7 +422,7 @@ def test_what_is_not_known_whole_is_no_command(changes: dict[str, object]) -> No
     assert as_command(replace(REFUSED, **changes)) is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("case", load("text", "markup"), ids=lambda case: case.id)
+@each_row("case", load("text", "markup"), ids=lambda case: case.id)
 def test_hostile_answers_stay_lines_of_printable_text(case: object) -> None:
     raw = case.text[:2000].encode("utf-8", "surrogatepass")  # type: ignore[attr-defined]
     hostile = replace(

@@ -125,7 +125,7 @@ CREATING = (
         '"memo": "memo", "chain": "chain"',
         '"memo": "chain", "chain": "chain"',
         (
-            "tests/flows/test_order_transactions.py"
+            "tests/flows/test_order_choice.py"
             "::test_what_this_desk_paid_is_not_asked_for_again",
         ),
     ),
@@ -195,7 +195,7 @@ CREATING = (
         "swapdesk/flows/journal/ledger.py",
         "WHERE {where} AND state IN ({marks})",
         "WHERE {where} AND (state IN ({marks}) OR 1)",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+        ("tests/flows/test_ledger.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "late-order-payable",
@@ -223,7 +223,7 @@ CREATING = (
         "        if parts:",
         "        if not parts:",
         (
-            "tests/flows/test_late_answers.py"
+            "tests/flows/test_ledger.py"
             "::test_what_stands_open_of_a_swap_is_over_with_it_before_its_create_left",
         ),
     ),
@@ -254,7 +254,7 @@ CREATING = (
         "swapdesk/flows/payments.py",
         "        if not moved and act.subject and payment_of(ledger, act.subject) is None:",
         "        if moved and act.subject and payment_of(ledger, act.subject) is None:",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+        ("tests/flows/test_ledger.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "late-refusal-tells-unpaid",
@@ -263,7 +263,7 @@ CREATING = (
         "            if error.definite and not moved:",
         "            if error.definite and moved is None:",
         (
-            "tests/flows/test_funding.py"
+            "tests/flows/test_deposits.py"
             "::test_a_refusal_that_comes_after_the_deposit_arrived_frees_nothing",
         ),
     ),
@@ -393,10 +393,7 @@ CONFIRMED = (
         "DepositRelease.FOREIGN: frozenset(\n"
         "        {DepositRelease.UNREPEATED, DepositRelease.DIFFERS, DepositRelease.CONTRADICTS}\n",
         "DepositRelease.FOREIGN: frozenset(\n        {*DepositRelease}\n",
-        (
-            "tests/flows/test_journal.py"
-            "::test_an_order_seen_before_it_was_confirmed_here_stays_hidden",
-        ),
+        ("tests/flows/test_journal.py::test_a_create_takes_a_sighting_over_and_alone_releases_it",),
     ),
     Defect(
         "older-state-told-last",
@@ -405,7 +402,7 @@ CONFIRMED = (
         "tells = merged is not None or reason is not None",
         "tells = True",
         (
-            "tests/flows/test_order_writes.py::test_a_desk_that_is_behind_adds_no_state_after_a_newer_one",
+            "tests/flows/test_journal.py::test_a_desk_that_is_behind_adds_no_state_after_a_newer_one",
         ),
     ),
     Defect(
@@ -423,7 +420,7 @@ CONFIRMED = (
         "swapdesk/flows/orders/order_merge.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
-        ("tests/flows/test_folding.py::test_a_display_status_without_a_word_hides_no_status",),
+        ("tests/flows/test_order_meaning.py::test_a_display_status_without_a_word_hides_no_status",),
     ),
     Defect(
         "expired-order-payable",
@@ -527,7 +524,7 @@ CONFIRMED = (
         "swapdesk/flows/catalog/confusables.py",
         "    return not skeleton(text).isdisjoint(skeleton(other))",
         "    return text.isascii() and not skeleton(text).isdisjoint(skeleton(other))",
-        ("tests/flows/test_search.py::test_of_two_thousand_imitations_nearly_none_passes",),
+        ("tests/flows/test_catalog.py::test_of_two_thousand_imitations_nearly_none_passes",),
     ),
     Defect(
         "look-alike-in-the-line-unseen",
@@ -597,7 +594,7 @@ CONFIRMED = (
         "    wanted = [row for row in rows if not row.skipped]",
         "    wanted = list(rows)",
         (
-            "tests/flows/batch/test_planning.py"
+            "tests/flows/batch/test_reading.py"
             "::test_a_row_that_is_skipped_is_left_out_of_everything_until_it_is_taken_in_again",
         ),
     ),
@@ -619,7 +616,7 @@ CONFIRMED = (
         "    if order.amount <= rest:",
         "    if order.amount <= has:",
         (
-            "tests/flows/batch/test_planning.py"
+            "tests/flows/batch/test_reading.py"
             "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
         ),
     ),
@@ -641,7 +638,7 @@ CONFIRMED = (
         "if len(same) == 1:",
         "if same:",
         (
-            "tests/flows/test_candidates.py"
+            "tests/flows/test_order_check.py"
             "::test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen",
         ),
     ),
@@ -686,7 +683,7 @@ CONFIRMED = (
         "swapdesk/flows/creation/order_verification.py",
         "slippage = SLIPPAGE if asked is None else asked",
         "slippage = SLIPPAGE",
-        ("tests/flows/test_waterfall.py::test_the_least_is_what_somebody_promised",),
+        ("tests/flows/test_ranking.py::test_the_least_is_what_somebody_promised",),
     ),
     Defect(
         "route-that-pays-nothing-chosen",
@@ -805,7 +802,7 @@ PAYING = (
         "swapdesk/flows/payments.py",
         "        claim=_claim(service_id),\n        state=state or",
         "        claim=None,\n        state=state or",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+        ("tests/flows/test_ledger.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "signed-away-and-told-unsigned",
@@ -836,7 +833,7 @@ PAYING = (
         '        elif stands.body["by"] != "bundle" or not ledger.hand_over(stands.id, payer):',
         '        elif stands.body["by"] == "bundle" and not ledger.hand_over(stands.id, payer):',
         (
-            "tests/flows/test_late_answers.py"
+            "tests/flows/test_ledger.py"
             "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
         ),
     ),
@@ -847,7 +844,7 @@ PAYING = (
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)",
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)\n"
         "        moved = moved or state is State.SENT",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+        ("tests/flows/test_ledger.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "two-withdrawals-at-once",
@@ -856,7 +853,7 @@ PAYING = (
         '        return ledger.begin("withdraw", body, claim=claim)',
         '        return ledger.begin("withdraw", body)',
         (
-            "tests/flows/test_late_answers.py"
+            "tests/flows/test_ledger.py"
             "::test_one_withdrawal_of_a_smart_account_is_under_way_at_a_time",
         ),
     ),
@@ -889,7 +886,7 @@ PAYING = (
         " AND before.state IN (?, ?, ?))",
         " AND before.state IN (?, ?, ?) AND 0)",
         (
-            "tests/flows/test_late_answers.py"
+            "tests/flows/test_ledger.py"
             "::test_the_next_bundle_goes_on_with_what_an_earlier_one_may_have_paid",
         ),
     ),
@@ -899,9 +896,7 @@ PAYING = (
         "swapdesk/flows/transactions.py",
         'transaction.intent_id.rpartition("#")[0] in names',
         "transaction.intent_id in names",
-        (
-            "tests/flows/test_revoking_on_solana.py::test_a_delegate_is_told_and_its_right_ended_once",
-        ),
+        ("tests/flows/test_local_wallet.py::test_a_delegate_is_told_and_its_right_ended_once",),
     ),
     Defect(
         "decimal-comma-dropped",
@@ -939,7 +934,7 @@ SHOWING = (
         'f"{hashlib.sha256(entropy).digest()[0]:08b}".startswith(bits[size:])',
         "False",
         (
-            "tests/flows/support/test_pasted_secrets.py"
+            "tests/flows/support/test_pasted_text.py"
             "::test_signs_of_chinese_in_a_row_are_a_phrase_where_their_checksum_holds",
         ),
     ),
@@ -950,7 +945,7 @@ SHOWING = (
         "    for written in dict.fromkeys((text, visible, *_spelled(mended))):",
         "    for written in dict.fromkeys((text, visible)):",
         (
-            "tests/flows/support/test_pasted_secrets.py"
+            "tests/flows/support/test_pasted_text.py"
             "::test_a_key_is_seen_over_two_lines_in_an_answer_and_in_a_link",
         ),
     ),
@@ -1119,7 +1114,7 @@ SHOWING = (
         "                    self.pending = {**part, **self.pending}\n"
         "                    self.schedule()\n",
         "                    self.schedule()\n",
-        ("tests/flows/test_order_writes.py::test_a_defect_loses_no_order",),
+        ("tests/flows/test_journal.py::test_a_defect_loses_no_order",),
     ),
     Defect(
         "unreadable-journal-taken-for-unpaid",
@@ -1249,7 +1244,7 @@ SHOWING = (
         "swapdesk/flows/support/case_file.py",
         "not_ours=NOT_OURS,",
         "not_ours='',",
-        ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),
+        ("tests/flows/support/test_case_file.py::test_it_says_all_that_the_desk_says_of_a_case",),
     ),
     Defect(
         "case-file-shows-amounts-with-addresses",

@@ -20,7 +20,7 @@ LEDGER = (
         ACTS,
         "WHERE {where} AND state IN ({marks})",
         "WHERE {where} AND (state IN ({marks}) OR 1)",
-        (SEQUENCES, "tests/flows/test_late_answers.py::test_what_was_decided_first_stands"),
+        (SEQUENCES, "tests/flows/test_ledger.py::test_what_was_decided_first_stands"),
     ),
     Defect(
         "act-refused-then-done",

@@ -192,7 +192,7 @@ SCREENS = (
         "swapdesk/flows/batch/rows.py",
         'paid_by(token_in) == "bundle" and not smart_accounts',
         'paid_by(token_in) == "bundle" and smart_accounts is None',
-        ("tests/flows/batch/test_planning.py",),
+        ("tests/flows/batch/test_reading.py",),
     ),
     Defect(
         "first-payment-asks-for-nothing",

@@ -44,10 +44,29 @@ EXPIRY = (WINDOW + 2) * SLOT_MS
 VENUE = "cb"
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a node whose money was issued, which is half of what each test costs."""
+
+    async def begin() -> None:
+        async with opened(directory):
+            pass
+
+    directory = tmp_path_factory.mktemp("begun")
+    make_directories(directory)
+    asyncio.run(begin())
+    return directory
+
+
+@pytest.fixture
+def home(tmp_path: Path, begun: Path) -> Path:
+    """The directory of a new node."""
+    return Path(shutil.copytree(begun, tmp_path / "home"))
+
+
 @asynccontextmanager
 async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[Node]:
     """A node with its chains."""
-    make_directories(directory)
     made = open_node(directory, SystemClock(), seed=7, speed=Decimal(speed))
     try:
         yield made
@@ -60,8 +79,8 @@ async def fund(made: Node, address: str) -> None:
     await made.call("fund", asked)
 
 
-async def test_a_deposit_counts_with_its_last_confirmation(tmp_path: Path) -> None:
-    async with opened(tmp_path) as made:
+async def test_a_deposit_counts_with_its_last_confirmation(home: Path) -> None:
+    async with opened(home) as made:
         leg, to = open_leg(made, SOL, BTC, **LEG)
         await fund(made, to["address"])
         seen = set()
@@ -76,36 +95,36 @@ async def test_a_deposit_counts_with_its_last_confirmation(tmp_path: Path) -> No
         assert audit(made) == []
 
 
-async def test_what_was_paid_in_time_and_read_late_is_a_deposit(tmp_path: Path) -> None:
+async def test_what_was_paid_in_time_and_read_late_is_a_deposit(home: Path) -> None:
     """The node ends before it reads the block, and begins again after the deadline."""
-    async with opened(tmp_path) as made:
+    async with opened(home) as made:
         leg, to = open_leg(made, SOL, BTC, **LEG)
         await fund(made, to["address"])
-    async with opened(tmp_path) as made:
+    async with opened(home) as made:
         made.clock.advance(2 * HOUR * 1000)
         assert report(made, leg)["status"] == LegStatus.EXCHANGING
-    async with opened(tmp_path) as made:
+    async with opened(home) as made:
         made.clock.advance(HOUR * 1000)
         told = report(made, leg)
         assert (told["status"], told["unitsIn"]) == (LegStatus.FINISHED, str(UNITS))
         assert audit(made) == []
 
 
-async def test_no_leg_expires_before_its_chain_is_read(tmp_path: Path) -> None:
+async def test_no_leg_expires_before_its_chain_is_read(home: Path) -> None:
     """A chain that is stored is open from the start."""
     ether = find_token("arbitrum", "ETH")
-    async with opened(tmp_path, speed=1000) as made:
+    async with opened(home, speed=1000) as made:
         leg, to = open_leg(made, ether, BTC, **LEG)
         paid = await made.chains.fund("arbitrum", to["address"], UNITS)
         await made.chains.confirmed("arbitrum", str(paid["hash"]))
-    async with opened(tmp_path) as made:
+    async with opened(home) as made:
         made.clock.advance(2 * HOUR * 1000)
         told = report(made, leg)
         assert (told["status"] != LegStatus.EXPIRED, told["unitsIn"]) == (True, str(UNITS))
 
 
-async def test_what_was_paid_after_the_deadline_is_late_whenever_it_is_read(tmp_path: Path) -> None:
-    async with opened(tmp_path) as made:
+async def test_what_was_paid_after_the_deadline_is_late_whenever_it_is_read(home: Path) -> None:
+    async with opened(home) as made:
         leg, to = open_leg(made, SOL, BTC, **LEG)
         made.clock.advance(2 * HOUR * 1000)
         # Not through the node, which would look at what is due before.
@@ -132,9 +151,9 @@ def outgoing(node: Node) -> list[sqlite3.Row]:
     return node.database.connection.execute(query).fetchall()
 
 
-async def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(tmp_path: Path) -> None:
+async def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(home: Path) -> None:
     ether = find_token("base", "ETH")
-    async with opened(tmp_path, speed=1000) as made:
+    async with opened(home, speed=1000) as made:
         wallet = made.ledger.hot_wallet("cb", ether.chain)
         held = made.ledger.balance(ether.token_id, wallet)
         leg, to = open_leg(made, BTC, ether, payout_address=PERMIT2, exchange_seconds=0)
@@ -147,11 +166,11 @@ async def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(tmp_pa
 
 @pytest.mark.parametrize("token", [find_token("base", "USDC"), find_token("solana", "USDC")])
 async def test_a_transfer_by_anybody_is_a_deposit_and_goes_back_as_one(
-    tmp_path: Path, token: WorldToken
+    home: Path, token: WorldToken
 ) -> None:
     chain, back = token.row.chain, address(token, "refund")
     more = {"units_in": "80000000", "units_out": "10", "venue": "hy", "refund_address": back}
-    async with opened(tmp_path, speed=1000) as made:
+    async with opened(home, speed=1000) as made:
         leg, to = open_leg(made, token, BTC, **more)
         asked = FaultAdd(fault="refund", service_id=leg.key.partition(":")[0])
         made.call("fault_add", asked)
@@ -173,9 +192,9 @@ async def test_a_transfer_by_anybody_is_a_deposit_and_goes_back_as_one(
         assert audit(made) == []
 
 
-async def test_what_one_exchange_pays_another_is_one_transfer(tmp_path: Path) -> None:
+async def test_what_one_exchange_pays_another_is_one_transfer(home: Path) -> None:
     """The middle of a private order."""
-    async with opened(tmp_path, speed=1000) as made:
+    async with opened(home, speed=1000) as made:
         second, to = open_leg(made, ETH, BTC, venue="jn", **LEG)
         more = {"units_out": str(UNITS), "exchange_seconds": 0, "payout_address": to["address"]}
         first, place = open_leg(made, BTC, ETH, **more)
@@ -186,9 +205,9 @@ async def test_what_one_exchange_pays_another_is_one_transfer(tmp_path: Path) ->
         assert [payment["hash"] for payment in outgoing(made)] == [paid]
 
 
-async def test_faults_of_a_chain_reach_it_through_the_node(tmp_path: Path) -> None:
+async def test_faults_of_a_chain_reach_it_through_the_node(home: Path) -> None:
     asked = Fund(chain="base", address="0x" + "5a" * 20, units="1")
-    async with opened(tmp_path, speed=1000) as made:
+    async with opened(home, speed=1000) as made:
         for wrong in ({"units": "0"}, {"chain": "bitcoin"}):
             with pytest.raises(Problem):
                 await made.call("fund", asked.model_copy(update=wrong))
@@ -269,9 +288,9 @@ async def books_in(directory: Path) -> AsyncIterator[Books]:
         yield Books(made, made.solana)
 
 
-async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Path) -> None:
+async def test_what_expired_unseen_is_signed_anew_and_executed_once(home: Path) -> None:
     payee = Keypair().pubkey()
-    async with books_in(tmp_path) as books:
+    async with books_in(home) as books:
         leg, signed_first = books.signed_payout(DOLLARS, payout_address=str(payee))
         first = signed_first["hash"]
         assert report(books.node, leg)["payoutHash"] == first
@@ -294,17 +313,17 @@ async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Pa
 @pytest.mark.parametrize("late", [False, True], ids=["in time", "expired"])
 @pytest.mark.parametrize("executed", [False, True], ids=["never left", "executed"])
 async def test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once(
-    tmp_path: Path, executed: bool, late: bool
+    home: Path, executed: bool, late: bool
 ) -> None:
     payee = Keypair().pubkey()
-    async with books_in(tmp_path / "before") as books:
+    async with books_in(home) as books:
         leg, row = books.signed_payout(DOLLARS, payout_address=str(payee))
         if executed:
             books.execute(row["raw"])
         assert row["height"] is None
         # What a kill leaves: nothing ran since, so that nothing else has happened to the bytes.
-        shutil.copytree(tmp_path / "before", tmp_path / "after")
-    async with books_in(tmp_path / "after") as books:
+        after = shutil.copytree(home, home.with_name("after"))
+    async with books_in(after) as books:
         books.advance(EXPIRY if late else SLOT_MS)
         told = await books.until(leg, LegStatus.FINISHED)
         assert (told["payoutHash"] == row["hash"]) is (executed or not late)
@@ -314,10 +333,10 @@ async def test_a_payout_whose_end_the_node_did_not_live_to_see_is_made_once(
 
 @pytest.mark.parametrize("kind", ["below the rent", "another token"])
 async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
-    tmp_path: Path, kind: str
+    home: Path, kind: str
 ) -> None:
     """Too few coins for an account that is not there, and a payee that holds another token."""
-    async with books_in(tmp_path) as books:
+    async with books_in(home) as books:
         if kind == "below the rent":
             payee, token, units = str(Keypair().pubkey()), SOL, "20000"
         else:
@@ -337,9 +356,9 @@ async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
         assert books.node.ledger.waiting("solana") == []
 
 
-async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:
+async def test_deposits_are_read_in_blocks_and_counted(home: Path) -> None:
     """Of the right token, by anybody, also two in one transaction; of another one none."""
-    async with books_in(tmp_path) as books:
+    async with books_in(home) as books:
         of_coins, coins = books.open(SOL, BTC, units_in=str(UNITS), units_out="10")
         of_tokens, tokens = books.open(DOLLARS, BTC, units_out="10")
         rich = Keypair()
@@ -365,9 +384,9 @@ async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:
         assert audit(books.node) == []
 
 
-async def test_everything_that_is_traded_can_be_paid(tmp_path: Path) -> None:
+async def test_everything_that_is_traded_can_be_paid(home: Path) -> None:
     """What the books say that a wallet holds it holds, and the tokens were made for it."""
-    async with books_in(tmp_path) as books:
+    async with books_in(home) as books:
         wallets, wallet = books.node.ledger.embedded["solana"], books.wallet()
         traded = [t for t in world_tokens().values() if t.row.chain == "solana" and t.asset]
         booked = {token: books.node.ledger.balance(token.token_id, wallet) for token in traded}

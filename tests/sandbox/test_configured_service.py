@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from forked_processes import in_fresh_interpreters
 from harness import Result, children, environment, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
+from rows import each_row
 from sandbox.chain_money import chain_of
 from sandbox.running import Running
 from sandbox.service_files import BASE, CONTRACTS, written
@@ -66,7 +67,7 @@ trusted_proxies = ["127.0.0.0/8"]
 @contextmanager
 def served(home: Path, file: Path, *more: str, command: str = "serve") -> Iterator[dict[str, Any]]:
     """The line that the service prints; it ends cleanly. Its log is in ``log`` of the home."""
-    with in_fresh_interpreters(), (home / "log").open("ab") as log:
+    with (home / "log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "swapdesk", command, "--config", str(file), *more],
             env=environment(home),
@@ -99,7 +100,9 @@ def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
     watched = "[metrics]\nport = 0\n[log]\naddresses = true\n"
     file = written(home, chain["rpc"], chain["chainId"], lacking + HTTP + watched)
-    with served(home, file) as line:
+    with ExitStack() as ends:
+        with in_fresh_interpreters():
+            line = ends.enter_context(served(home, file))
         yield line
 
 
@@ -129,7 +132,7 @@ def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any], home: 
     assert kraken.startswith("left out: venues.kraken: kraken (exchange) lacks an adapter")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "status"), [("api.shop.example", 200), ("API.shop.example", 200), ("other", 421)]
 )
 def test_callers_come_by_the_public_name(api: httpx2.Client, host: str, status: int) -> None:
@@ -277,11 +280,21 @@ GOOD = 'data = "data"\nport = 0\n[chains.base]\nrpc = "http://127.0.0.1:1"\nchai
 GOOD += f'wrapped = "0x{"11" * 20}"\n'
 PAID = f"{GOOD}{PAYMENTS.format(token='0x' + '44' * 20, to='33' * 20)}"
 URL = "postgresql://u@h:5432,g:5433/d"
+
+
+@pytest.fixture
+def zero(tmp_path: Path) -> Path:
+    """The file of a key that is none."""
+    path = tmp_path / "zero"
+    write_private(path, b"0" * 64)
+    return path
+
+
 STORE = GOOD + '[store]\nurl = "{}"\n'
 VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "said"),
     [
         ("data = ", "service.toml:1: is no TOML"),
@@ -347,11 +360,10 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (f"{GOOD}[store]\n", "service.toml:7: store.url is missing"),
     ],
 )
-def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: str) -> None:
-    file = tmp_path / "service.toml"
+def test_a_broken_file_names_line_and_key(zero: Path, content: str, said: str) -> None:
+    file = zero.with_name("service.toml")
     file.write_text(content)
-    write_private(tmp_path / "zero", b"0" * 64)
-    error = refused(tmp_path, file).error
+    error = refused(file.parent, file).error
     assert error["code"] == "CONFIG"
     assert said in error["message"]
     assert "pw" not in error["message"]

@@ -19,6 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness import wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
+from rows import each_row
 from sandbox.running import Running, create_order, ended, status_of
 from swapdesk.sandbox.control import ControlRefused, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
@@ -162,7 +163,7 @@ def test_a_namesake_is_given_by_its_contract_alone() -> None:
         assert gift_of("ethereum", ADDRESS, name, Decimal(1))["token"] == meant
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chain", "address", "token", "amount", "field"),
     [
         ("bitcoin", ADDRESS, None, "1", "chain"),
@@ -466,7 +467,7 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
 # Bodies
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "status", "field"),
     [
         ({"operation": "health", "fault": "explode"}, 422, "fault"),

@@ -47,8 +47,9 @@ from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.numbers import to_base_units
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.faults import ORDER_FAULTS
-from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.quotes import QuoteQuery
 
 BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
@@ -94,6 +95,9 @@ class PromptClock:
 class DepositMachine(RuleBasedStateMachine):
     """A service over four exchanges, and their node."""
 
+    issued: Path
+    """The file of a new node: issuing the world's money takes longer than most histories."""
+
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
@@ -103,6 +107,7 @@ class DepositMachine(RuleBasedStateMachine):
         self.faults = ActiveFaults()
         self.seen: dict[str, StoredOrder] = {}
         self.paid: dict[str, int] = {}
+        shutil.copy(self.issued, self.directory / "node.db")
         self._open()
 
     def _open(self) -> None:
@@ -295,7 +300,7 @@ class DepositMachine(RuleBasedStateMachine):
         for _ in range(24):
             self._pass(600)
         self.states_go_forward()
-        self.no_unit_is_lost_or_made()
+        assert audit(self.node) == []
         self.nobody_is_paid_twice()
         for row in self._rows():
             self._says_where_the_money_is(row)
@@ -322,8 +327,8 @@ class DepositMachine(RuleBasedStateMachine):
             assert not row.fixed or row.detail.get("rerouted") is not True
 
     @invariant()
-    def no_unit_is_lost_or_made(self) -> None:
-        assert audit(self.node) == []
+    def no_unit_of_what_moved_is_lost_or_made(self) -> None:
+        assert audit(self.node, "WHERE token IN (SELECT DISTINCT token FROM payments)") == []
 
     @invariant()
     def nobody_is_paid_twice(self) -> None:
@@ -350,7 +355,9 @@ def _is_over(row: StoredOrder) -> bool:
 
 
 @pytest.mark.timeout(1800)
-def test_any_history_of_deposits(request: pytest.FixtureRequest) -> None:
+def test_any_history_of_deposits(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    DepositMachine.issued = tmp_path / "node.db"
+    Node(DepositMachine.issued, StillClock(), seed=7, speed=Decimal(1)).close()
     full = request.config.getoption("--full", default=False)
     run_state_machine_as_test(
         DepositMachine,

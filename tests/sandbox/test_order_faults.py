@@ -12,6 +12,7 @@ import pytest
 from msgspec import Struct, field
 
 from harness import wait_for
+from rows import each_row
 from sandbox.running import Running, asked, create_order, status_of
 from sandbox.test_node import address
 from swapdesk.sandbox.world import find_token
@@ -242,7 +243,7 @@ def test_every_fault_of_an_order_has_a_story() -> None:
     "field refundChain",
     "field refundAmount",
 )
-@pytest.mark.parametrize("name", STORIES)
+@each_row("name", STORIES)
 def test_an_order_ends_as_its_story_says(played: dict[str, Played], name: str) -> None:
     story, (_, end) = STORIES[name], played[name]
     assert {field: end.get(field) for field in story.end} == story.end

@@ -19,6 +19,7 @@ import pytest
 from corpus.requests import FIELDS_LIMIT, UNREADABLE
 from patience import PATIENCE
 from plain_http import PLAIN
+from rows import each_row
 from sandbox.running import Running, create_order
 from swapdesk.sandbox.http_server import misdirected
 from swapdesk.sandbox.world import find_token
@@ -31,7 +32,7 @@ HANDSHAKE = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("Sec-WebSocket-Key", None),
@@ -59,7 +60,7 @@ def test_a_complete_handshake_without_credentials_is_no_upgrade(running: Running
     assert "payment-required" in answer.headers
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "status"),
     [
         ("Host", "rebound.example", 421),
@@ -72,7 +73,7 @@ def test_a_complete_handshake_without_credentials_is_no_upgrade(running: Running
         ("Origin", "null", 403),
     ],
 )
-@pytest.mark.parametrize("upgrade", [{}, HANDSHAKE])
+@each_row("upgrade", [{}, HANDSHAKE])
 def test_other_sites_get_nothing(
     running: Running, name: str, value: str, status: int, upgrade: dict[str, str]
 ) -> None:
@@ -83,14 +84,14 @@ def test_other_sites_get_nothing(
     assert answer.headers["date"]
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.9.9", "[::1]"])
+@each_row("host", ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.9.9", "[::1]"])
 def test_this_machine_by_all_its_names(running: Running, host: str) -> None:
     with running.api() as api:
         origin = f"http://{host}"
         assert api.get("/chains", headers={"Host": host, "Origin": origin}).status_code == 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("served", "host", "passes"),
     [
         ("192.0.2.1", "192.0.2.1:8080", True),
@@ -128,7 +129,7 @@ def answered(place: tuple[str, int], request: bytes) -> tuple[int, dict[str, str
     return int(line.split()[1]), headers, body
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@each_row("name", UNREADABLE)
 def test_what_cannot_be_read_is_refused_with_the_error_body_on_every_port(
     running: Running, name: str
 ) -> None:
@@ -153,7 +154,7 @@ def test_fields_of_just_the_limit_are_read(running: Running) -> None:
     assert answered(next(ports(running)), request + b"v\r\n\r\n")[0] == 431
 
 
-@pytest.mark.parametrize("more", [{"Connection": "Upgrade, @@"}, {"x": "v" * 9_000}])
+@each_row("more", [{"Connection": "Upgrade, @@"}, {"x": "v" * 9_000}])
 def test_a_handshake_that_the_library_would_refuse_has_the_error_body(
     running: Running, more: dict[str, str]
 ) -> None:
@@ -189,7 +190,7 @@ def order(running: Running) -> str:
         return str(create_order(api, BTC, ETH, "0.5", RECEIVER)["serviceId"])
 
 
-@pytest.mark.parametrize(("who", "call", "expected"), ROWS)
+@each_row(("who", "call", "expected"), ROWS)
 def test_a_key_gets_what_the_guide_says(
     running: Running, order: str, who: str, call: str, expected: str
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import LedgerClient
@@ -81,7 +82,7 @@ def test_a_price_is_a_function_of_seed_and_time() -> None:
 def test_prices_stay_within_their_swing_and_move_smoothly() -> None:
     """Pairs of minutes of one day, all of them at full size."""
     market = Market(7)
-    for minute in range(0, 1500, 1500 // examples(500)):
+    for minute in range(0, 1500, 1500 // examples(500, part=10)):
         before = market.prices(NOON + timedelta(minutes=minute))
         now = market.prices(NOON + timedelta(minutes=minute + 1))
         for code, price in now.items():
@@ -150,7 +151,7 @@ def test_quoted_minutes() -> None:
     assert len(seen) >= 5
 
 
-@pytest.mark.parametrize("speed", [1, 10, 30, 60, 600])
+@each_row("speed", [1, 10, 30, 60, 600])
 def test_estimates_are_in_the_time_of_the_clients(speed: int) -> None:
     """What a faster world needs less of is estimated as less, and always as more than it needs."""
     pairs = [

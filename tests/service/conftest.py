@@ -85,11 +85,48 @@ def dialect() -> Dialect:
     return Dialect.CONTRACT
 
 
-@pytest.fixture(params=databases.NAMES)
+OF_WHAT_IS_STORED = {
+    "test_backup",
+    "test_creation",
+    "test_exchange_limits",
+    "test_exchange_terms",
+    "test_hostile_texts",
+    "test_kill_loop",
+    "test_multi",
+    "test_observation",
+    "test_orders_api",
+    "test_outgrown",
+    "test_paid_calls",
+    "test_partner_account",
+    "test_partner_watch",
+    "test_rate_limits",
+    "test_readiness",
+    "test_roles",
+    "test_scans",
+    "test_store",
+    "test_timekeeping",
+    "test_webhooks",
+}
+"""Modules whose tests run over both databases. What the others ask of the service comes out the
+same over both: ``test_same_answers.py`` holds every operation's answers against each other, and
+``test_order_machine.py`` lives through the same histories over each."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    module = metafunc.module.__name__.rpartition(".")[2]
+    chosen = any(
+        mark.args[0] == "engine" for mark in metafunc.definition.iter_markers("parametrize")
+    )
+    if "engine" in metafunc.fixturenames and module in OF_WHAT_IS_STORED and not chosen:
+        metafunc.parametrize("engine", databases.NAMES, indirect=True)
+
+
+@pytest.fixture
 def engine(request: pytest.FixtureRequest) -> Iterator[databases.Name]:
-    """The database behind every store of a test: each test runs over both."""
-    with stores_of(request.param):
-        yield request.param
+    """The database behind every store of a test: the embedded one, or each of both."""
+    name: databases.Name = getattr(request, "param", "sqlite")
+    with stores_of(name):
+        yield name
 
 
 @pytest.fixture

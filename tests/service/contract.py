@@ -156,13 +156,15 @@ def check(case: Any) -> None:
 OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operations()}
 
 
-def hold(label: str, chosen: settings) -> None:
-    """All phases over one operation.
+def hold(label: str, chosen: settings, *, full: bool) -> None:
+    """Drawn requests of one operation; when ``full``, the values at every bound of its schema as
+    well, which ``test_bounds.py`` asks of the parsers in every run.
 
     Made when the test runs: ``parametrize`` of schemathesis makes the cases of every operation
     while tests are collected, in each worker anew, which takes longer than the tests themselves.
     """
     load_all_checks()
+    schema.config.phases.coverage.enabled = full
     feedback = FeedbackSources(constants_value_source=make_constants_value_source(schema))
     build_operation_test(
         config=schema.config,

@@ -22,16 +22,11 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import (
-    ExchangeRequest,
-    Order,
-    OrderList,
-    OrderQuery,
-    PrivateSendRequest,
-)
-from swapdesk.wire.quotes import SortOrder
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import Order, OrderList, OrderQuery
 from swapdesk.wire.tokens import Token
 
 BTC, XRP = BTC_ADDRESS, XRP_ADDRESS

@@ -1,9 +1,10 @@
 """A client from outside, and what it does: three partners, every operation, the streams.
 
+Each answer is held against the document that the service tells of itself.
 It knows the specification and what the service says of itself: operations, methods and paths are
 those of ``/openapi.json``, tokens those of ``/tokens``, answers are read as plain JSON. Whatever it
 is told is written down as it came. What happens elsewhere (deposits, transactions, time) is asked
-of :class:`Surroundings`.
+of the ``Desk`` of ``test_same_answers.py``.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import httpx2
@@ -31,41 +32,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from manual_time import rest
 from patience import PATIENCE
 from plain_http import PLAIN
+from service.valid import HeldAnswers
 
 Query = Mapping[str, str | Sequence[str]]
-
-
-class Surroundings(Protocol):
-    """What is not the service's: exchanges, chains, its operator and time."""
-
-    @property
-    def now(self) -> datetime: ...
-
-    async def leg(self, key: str, status: int, **changes: Any) -> None:
-        """The exchange of a leg says how far it is, and the service has looked."""
-        ...
-
-    def says(self, key: str, status: int, **changes: Any) -> None:
-        """The same, before the service looks."""
-        ...
-
-    async def passes(self, seconds: float) -> None: ...
-
-    async def settled(self) -> None:
-        """Until the service has done what is to be done now, and told all of it."""
-        ...
-
-    def send(self, sender: str, call: Mapping[str, Any]) -> str:
-        """A wallet executes a transaction: its hash."""
-        ...
-
-    def fund(self, owner: str) -> None:
-        """The smart account of an owner can pay for its operations."""
-        ...
-
-    async def pay_out(self, partner: str, month: str) -> None:
-        """The operator books what a month earned as paid."""
-        ...
 
 
 class Listener:
@@ -130,12 +99,13 @@ def _is_update(frame: str | bytes) -> bool:
 class Outsider:
     """Asks each process of a service in turn, and writes down what it is told."""
 
-    def __init__(self, urls: Sequence[str], outside: Surroundings) -> None:
+    def __init__(self, urls: Sequence[str], outside: Any) -> None:
         self._urls = urls
         self._outside = outside
         self._turns = count()
         self._http = httpx2.AsyncClient(verify=PLAIN, trust_env=False, timeout=PATIENCE)
         self._operations: dict[str, tuple[str, str]] = {}
+        self._held: HeldAnswers | None = None
         self._listeners: list[Listener] = []
         self.called: set[str] = set()
         self.record: list[str] = []
@@ -158,8 +128,9 @@ class Outsider:
 
     async def introduce(self, who: Mapping[str, str]) -> None:
         """Read what the service says of itself."""
-        answer = await self._asked("GET", "/openapi.json", who, expects=200)
-        for path, methods in answer["paths"].items():
+        document = (await self._asked("GET", "/openapi.json", who, expects=200)).json()
+        self._held = HeldAnswers(document)
+        for path, methods in document["paths"].items():
             for method, described in methods.items():
                 self._operations[described["operationId"]] = (method.upper(), path)
         self.called.add("openapi")
@@ -182,7 +153,7 @@ class Outsider:
         names = [each for each in template.split("/") if each.startswith("{")]
         for name, value in zip(names, path, strict=True):
             template = template.replace(name, quote(value, safe=""))
-        return await self._asked(
+        answer = await self._asked(
             method,
             template,
             {**who, **(headers or {})},
@@ -191,6 +162,9 @@ class Outsider:
             body=body,
             pinned=pinned,
         )
+        assert self._held is not None
+        self._held.hold(answer)
+        return json.loads(answer.text, parse_float=str, parse_int=str)
 
     async def _asked(
         self,
@@ -202,7 +176,7 @@ class Outsider:
         query: Query | None = None,
         body: object = None,
         pinned: int | None = None,
-    ) -> Any:
+    ) -> httpx2.Response:
         await self._hear()
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         if sent is not None:
@@ -218,7 +192,7 @@ class Outsider:
         asked = f"{method} {path} {query or ''} {sent or ''!r} as {headers.get('Authorization')}"
         self.record.append("\n".join([asked, str(answer.status_code), *said, answer.text]))
         assert answer.status_code == expects, self.record[-1]
-        return json.loads(answer.text, parse_float=str, parse_int=str)
+        return answer
 
     # Streams
 
@@ -296,7 +270,7 @@ class Session:
     def __init__(
         self,
         client: Outsider,
-        outside: Surroundings,
+        outside: Any,
         callers: Mapping[str, Mapping[str, str]],
     ) -> None:
         self._client = client
@@ -371,23 +345,24 @@ class Session:
             {"chain": "nowhere"},
         ):
             await ask("list_tokens", first, query=query)
-        await ask("list_tokens", first, 422, query={"pageSize": "1001"})
-        await ask("list_tokens", first, 422, query={"hasDex": "yes", "symbol": "x" * 21})
+        for wrong in ({"pageSize": "1001"}, {"hasDex": "yes", "symbol": "x" * 21}):
+            await ask("list_tokens", first, 422, query=wrong)
         assert "securityScan" not in await ask("get_token", first, 200, eth)
-        await ask("get_token", first, 404, "f" * 24)
-        await ask("get_token", first, 404, disabled)
-        await ask("get_token", first, 422, "ETH")
+        for status, token in ((404, "f" * 24), (404, disabled), (422, "ETH")):
+            await ask("get_token", first, status, token)
         for query in ({}, {"isDex": "true"}, {"markupSupported": "true"}):
             await ask("list_swaps", public, query=query)
         await ask("list_swaps", first, 422, query={"isDex": "1"})
         pair = {"tokenIdFrom": eth, "tokenIdTo": self._tokens["bitcoin", "BTC"]}
-        await ask("get_pair_limits", first, query=pair)
-        await ask("get_pair_limits", public, query={"tokenIdFrom": "ETH", "tokenIdTo": "XRP"})
-        await ask("get_pair_limits", first, 422, query={"tokenIdFrom": eth, "tokenIdTo": eth})
-        await ask("get_pair_limits", first, 404, query={"tokenIdFrom": eth, "tokenIdTo": disabled})
-        for sold in (("solana", "SOL"), ("ethereum", "USDC")):
-            pair["tokenIdFrom"] = self._tokens[sold]
-            await ask("get_pair_limits", first, query=pair)
+        for who, status, query in (
+            (first, 200, pair),
+            (public, 200, {"tokenIdFrom": "ETH", "tokenIdTo": "XRP"}),
+            (first, 422, {**pair, "tokenIdTo": eth}),
+            (first, 404, {**pair, "tokenIdTo": disabled}),
+            (first, 200, {**pair, "tokenIdFrom": self._tokens["solana", "SOL"]}),
+            (first, 200, {**pair, "tokenIdFrom": self._tokens["ethereum", "USDC"]}),
+        ):
+            await ask("get_pair_limits", who, status, query=query)
         # Selected now, and looked at: whoever is asked knows what was found.
         for _ in range(2):
             assert "securityScan" in await ask("get_token", first, 200, eth)
@@ -421,9 +396,12 @@ class Session:
         ):
             told = await ask("get_quotes", first, query=self._swap() | more)
             assert any("quoteId" in each for each in told["quotes"])
-        await ask("get_quotes", self._callers["public"], query=self._swap())
-        await ask("get_quotes", self._second, query=self._swap("20"))
-        await ask("get_quotes", first, query=self._pair("ethereum ETH", "ethereum USDC", "0.5"))
+        for who, query in (
+            (self._callers["public"], self._swap()),
+            (self._second, self._swap("20")),
+            (first, self._pair("ethereum ETH", "ethereum USDC", "0.5")),
+        ):
+            await ask("get_quotes", who, query=query)
         for wrong in (
             self._swap("0.0000001"),
             self._swap("500000"),
@@ -441,16 +419,21 @@ class Session:
             await ask("get_quotes", first, 422, query=wrong)
         for token in ("f" * 24, self._tokens["ethereum", "OLD"]):
             await ask("get_quotes", first, 404, query=self._swap(to=token))
-        await ask("get_quotes", self._free, 403, query=self._swap(fixed="true"))
-        await ask("get_quotes", self._callers["suspended"], 403, query=self._swap())
-        await ask("get_quotes", {"Authorization": "first-key:wrong"}, 401, query=self._swap())
+        for who, status, query in (
+            (self._free, 403, self._swap(fixed="true")),
+            (self._callers["suspended"], 403, self._swap()),
+            ({"Authorization": "first-key:wrong"}, 401, self._swap()),
+        ):
+            await ask("get_quotes", who, status, query=query)
         send = {"amount": "0.5", "from": self._tokens["ethereum", "ETH"]}
-        await ask("get_private_send_quotes", first, query=send)
-        await ask("get_private_send_quotes", first, query={**send, "fixed": "true"})
-        await ask("get_private_send_quotes", first, 422, query={**send, "amount": "0"})
-        await ask("get_private_send_quotes", first, 422, query={"amount": "0.5"})
-        usdc = self._tokens["solana", "USDC"]
-        await ask("get_private_send_quotes", first, 422, query={**send, "from": usdc})
+        for status, query in (
+            (200, send),
+            (200, {**send, "fixed": "true"}),
+            (422, {**send, "amount": "0"}),
+            (422, {"amount": "0.5"}),
+            (422, {**send, "from": self._tokens["solana", "USDC"]}),
+        ):
+            await ask("get_private_send_quotes", first, status, query=query)
 
     async def _orders(self) -> None:
         """Creates, and what becomes of those that are repeated, wrong or somebody else's."""
@@ -462,18 +445,20 @@ class Session:
         }
         for key, status in (("reader", 403), ("public", 401), ("suspended", 403)):
             await ask("create_exchange", self._callers[key], status, body=body)
-        await ask("create_exchange", second, 422, body=body)
-        await ask("create_exchange", first, 422, body={**body, "addressTo": "nowhere"})
-        await ask("create_exchange", first, 422, body={**body, "amount": "1"})
+        for who, more in (
+            (second, {}),
+            (first, {"addressTo": "nowhere"}),
+            (first, {"amount": "1"}),
+        ):
+            await ask("create_exchange", who, 422, body={**body, **more})
         self._standard = await ask("create_exchange", first, body=body)
         assert await ask("create_exchange", first, body=body) == self._standard
         await ask("create_exchange", first, 422, body={**body, "walletInfo": "another"})
         for wrong in (b"", b"{", b"[]", b'{"quoteId":"1","quoteId":"2"}'):
             await ask("create_exchange", first, 400, body=wrong)
         await ask("create_exchange", first, 415, body=b"{}", headers={"content-type": "text/plain"})
-        await ask("create_exchange", first, 422, body={"quoteId": "1" * 24})
-        unknown = {"quoteId": "1" * 24, "addressTo": BITCOIN_WALLET}
-        await ask("create_exchange", first, 422, body=unknown)
+        for more in ({}, {"addressTo": BITCOIN_WALLET}):
+            await ask("create_exchange", first, 422, body={"quoteId": "1" * 24, **more})
 
         private = self._pair("ethereum ETH", "xrp XRP", "1", types=["private"])
         body = {
@@ -594,11 +579,13 @@ class Session:
                 assert await ask("receive_webhook", {}, 200, "aa", **event) == {"received": True}
             assert (await ask("get_order", first, 200, name))["status"] == reached
         forged = self._event("aa", told, secret=base64.b64encode(b"x" * 24).decode())
-        await ask("receive_webhook", {}, 401, "aa", pinned=0, **forged)
-        await ask("receive_webhook", {}, 401, "aa", pinned=0, body=b"{}")
-        await ask("receive_webhook", {}, 404, "zz", pinned=0, **self._event("zz", told))
-        named = self._event("aa", {"id": "another"})
-        await ask("receive_webhook", {}, 422, "aa", pinned=0, **named)
+        for status, source, event in (
+            (401, "aa", forged),
+            (401, "aa", {"body": b"{}"}),
+            (404, "zz", self._event("zz", told)),
+            (422, "aa", self._event("aa", {"id": "another"})),
+        ):
+            await ask("receive_webhook", {}, status, source, pinned=0, **event)
 
     async def _streams(self) -> None:
         """What a stream says, and how one goes on after it was cut."""
@@ -619,10 +606,13 @@ class Session:
             ids.append((await ask("create_exchange", first, body=body))["serviceId"])
         one, two = ids
         listener = await client.listen("some", self._callers["reader"])
-        await client.say(listener, {"type": "subscribe", "serviceIds": [one]})
-        await client.say(listener, {"type": "ping"})
         theirs = [one, self._theirs["serviceId"], NOBODY]
-        await client.say(listener, {"type": "subscribe", "serviceIds": theirs})
+        for frame in (
+            {"type": "subscribe", "serviceIds": [one]},
+            {"type": "ping"},
+            {"type": "subscribe", "serviceIds": theirs},
+        ):
+            await client.say(listener, frame)
         for wrong in (
             "{",
             "[]",
@@ -712,10 +702,9 @@ class Session:
         for _ in range(3):
             await self._quoted(free, self._swap(types=["standard"]))
         await ask("get_quotes", free, 429, query=self._swap())
-        row = self._row("ethereum ETH")
-        await ask("create_multi_exchange", free, 429, body={"orders": [row]})
-        fixed = {**row, "fixed": True, "refundAddress": WALLET.address}
-        await ask("create_multi_exchange", free, 403, body={"orders": [fixed]})
+        for status, more in ((429, {}), (403, {"fixed": True, "refundAddress": WALLET.address})):
+            row = self._row("ethereum ETH", **more)
+            await ask("create_multi_exchange", free, status, body={"orders": [row]})
         await self._outside.passes(60)
         body = {
             "quoteId": await self._quoted(free, self._swap(types=["standard"], markup="2")),
@@ -831,14 +820,16 @@ class Session:
         name, call = order["serviceId"], order["metadata"]
         confirm = {"id": name, "txHash": "0x" + "ab" * 32}
         assert await ask("dex_confirm_transaction", first, body=confirm) is False
-        await ask("dex_confirm_transaction", first, 400, body={"id": name})
-        await ask("dex_confirm_transaction", first, 422, body={**confirm, "txHash": "1" * 64})
         foreign = self._outside.send(STRANGER.address, call)
-        await ask("dex_confirm_transaction", first, 422, body={**confirm, "txHash": foreign})
-        await ask("dex_confirm_transaction", self._second, 404, body=confirm)
-        await ask("dex_confirm_transaction", first, 404, body={**confirm, "id": NOBODY})
-        deposited = {**confirm, "id": self._standard["serviceId"]}
-        await ask("dex_confirm_transaction", first, 422, body=deposited)
+        for who, status, body in (
+            (first, 400, {"id": name}),
+            (first, 422, {**confirm, "txHash": "1" * 64}),
+            (first, 422, {**confirm, "txHash": foreign}),
+            (self._second, 404, confirm),
+            (first, 404, {**confirm, "id": NOBODY}),
+            (first, 422, {**confirm, "id": self._standard["serviceId"]}),
+        ):
+            await ask("dex_confirm_transaction", who, status, body=body)
         sent = {"id": name, "txHash": self._outside.send(owner, call)}
         for _ in range(2):
             assert await ask("dex_confirm_transaction", first, body=sent) is True
@@ -859,9 +850,12 @@ class Session:
             "signatureKey": permit["key"],
             "signatureStep": 0,
         }
-        await ask("dex_chain_signatures", first, 422, body={**step, "signatureStep": 1})
-        await ask("dex_chain_signatures", first, 422, body={**step, "signatureKey": "other"})
-        await ask("dex_chain_signatures", self._second, 422, body=step)
+        for who, more in (
+            (first, {"signatureStep": 1}),
+            (first, {"signatureKey": "other"}),
+            (self._second, {}),
+        ):
+            await ask("dex_chain_signatures", who, 422, body={**step, **more})
         (last,) = await ask("dex_chain_signatures", first, body=step)
         assert last["isComplete"] is True
         body = {**asked, "addressTo": owner}
@@ -897,9 +891,12 @@ class Session:
                 await ask("get_chart", who, query={"metric": "volume", **query})
         earned = await ask("get_commissions", self._first)
         assert float(earned["pendingCommissions"]) > 0
-        await ask("get_commissions", self._first, 422, query={"month": "2026-13"})
-        await ask("get_chart", self._first, 422, query={"granularity": "day"})
-        await ask("get_chart", self._first, 422, query={"metric": "volume", "from": "soon"})
+        for operation, wrong in (
+            ("get_commissions", {"month": "2026-13"}),
+            ("get_chart", {"granularity": "day"}),
+            ("get_chart", {"metric": "volume", "from": "soon"}),
+        ):
+            await ask(operation, self._first, 422, query=wrong)
         for operation in ("get_rate_limits", "get_volume", "get_weekly_volume"):
             await ask(operation, self._callers["public"], 401)
             await ask(operation, self._first, 422, query={"partner": "second"})

@@ -13,11 +13,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
 
-import pytest
 from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from rows import each_row
 from swapdesk.service.openapi import document
 from swapdesk.wire.encoding.codec import ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.numbers import MONEY, plain
@@ -288,7 +288,7 @@ def values(schema: dict[str, Any], *, body: bool) -> Values:
     return [plain(value) for value in inside], [*map(plain, outside), "", "1e1", "+1", "01", "１"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=repr)
+@each_row("case", CASES, ids=repr)
 def test_both_sides_of_every_bound(case: Case) -> None:
     body = case.place == "body"
     schema = case.schema
@@ -320,7 +320,7 @@ def test_both_sides_of_every_bound(case: Case) -> None:
             assert case.refused(*([listed] if body else listed)) == refused
 
 
-@pytest.mark.parametrize("case", CASES, ids=repr)
+@each_row("case", CASES, ids=repr)
 def test_defaults_are_those_of_the_document(case: Case) -> None:
     required = REQUIRED.get(case.operation.name, {})
     if case.name in required or case.place == "body":
@@ -340,7 +340,7 @@ def constraints(annotation: Any) -> Iterator[Any]:
         yield from constraints(part)
 
 
-@pytest.mark.parametrize("case", CASES, ids=repr)
+@each_row("case", CASES, ids=repr)
 def test_no_bound_of_a_model_is_kept_from_the_document(case: Case) -> None:
     """What the parsers check beyond the document would be proven by nothing above."""
     field = case.field

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from msgspec import field
 
+from rows import each_row
 from service.http_calls import calling, declined, small_service
 from service.price_venue import PriceVenue
 from service.world import (
@@ -81,7 +82,7 @@ async def test_disabled_tokens_are_listed_and_refused_by_their_path(
 
 
 @pytest.mark.proves("input list_tokens term")
-@pytest.mark.parametrize(
+@each_row(
     ("term", "found"),
     [
         ("bitcoin", [BTC]),
@@ -118,7 +119,7 @@ def test_term_is_case_folded_in_every_script() -> None:
     "input list_tokens hasSelfPrivate",
     "input list_tokens hasBundler",
 )
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "found"),
     [
         ({"symbol": "usdc"}, [USDC, USDC_SOL]),
@@ -210,7 +211,7 @@ ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
     "input list_chains chainId",
     "input list_chains memoNeeded",
 )
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "found"),
     [
         ({}, ENABLED),
@@ -281,7 +282,7 @@ class DescribedVenue(PriceVenue):
     "input list_swaps markupSupported",
     "input list_swaps slippageSupported",
 )
-@pytest.mark.parametrize("name", ["isDex", "markupSupported", "slippageSupported"])
+@each_row("name", ["isDex", "markupSupported", "slippageSupported"])
 async def test_filters_of_providers(clock: ManualClock, store: Store, name: str) -> None:
     names = {
         "isDex": "is_dex",

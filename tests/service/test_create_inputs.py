@@ -28,8 +28,9 @@ from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import LegOrder
 from swapdesk.wire.encoding.codec import decode_json, encode_json, validate
 from swapdesk.wire.errors import ErrorCode, FieldProblem
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
-from swapdesk.wire.orders import ExchangeRequest, Order
+from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 BOTH = ("exchange", "private_send")

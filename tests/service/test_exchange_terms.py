@@ -331,6 +331,7 @@ async def test_twin_creates_of_several_processes_count_once(floor: Floor) -> Non
         floor.clock.advance(0.2)
         waiting = (await asyncio.wait(waiting, timeout=0.05))[1]
     assert len({each.result().service_id for each in creates}) == 1
+    assert len(floor.openings) == 1
     used = await floor.store.calls.usage(partner_id, RateClass.EXCHANGE)
     assert [row.used for row in used] == [
         1,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from corpus import Case, load
 from plain_http import PLAIN
+from rows import each_row
 from service.http_calls import calling
 from service.loopback import on_port
 from service.test_paid_calls import TERMS, ScriptedFacilitator
@@ -31,7 +32,7 @@ PROXIES = tuple(map(network_of, ("10.0.0.0/8", "2001:db8:ffff::/48")))
 HERE = Front(proxies=(network_of("127.0.0.1"),))
 
 
-@pytest.mark.parametrize("case", load(name="forwarding"), ids=lambda case: case.id)
+@each_row("case", load(name="forwarding"), ids=lambda case: case.id)
 def test_what_proxies_tell(case: Case) -> None:
     headers = [
         (name.encode(), value.encode("latin-1", "replace")) for name, value in case.input["headers"]
@@ -88,7 +89,7 @@ async def test_limits_of_an_address_count_the_client(
         assert [await status(other, f"203.0.113.{n}") for n in (20, 21, 22)] == [401, 401, 429]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "told", "status"),
     [
         ("127.0.0.1", "api.example", 200),
@@ -131,8 +132,8 @@ class TestPaid:
         assert required["resource"]["url"] == f"{asked}/chains"
 
 
-@pytest.mark.parametrize("prefix", ["", "/a/swap"])
-@pytest.mark.parametrize("public_url", ["", "https://shop.example"])
+@each_row("prefix", ["", "/a/swap"])
+@each_row("public_url", ["", "https://shop.example"])
 async def test_everything_stands_behind_the_prefix(
     service: ServiceParts, clock: ManualClock, prefix: str, public_url: str
 ) -> None:

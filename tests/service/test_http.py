@@ -12,14 +12,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from service.http_calls import AUTHORIZED, JSON, code, declined, fields, raw_call, raw_get
+from rows import each_row
+from service.http_calls import AUTHORIZED, BASE, JSON, code, declined, fields, raw_call, raw_get
 from service.quote_calls import asked, refusal
 from service.test_access import path_of
 from service.world import BTC, ETH, EVM
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
 # Headers of every answer
@@ -51,7 +51,7 @@ async def test_every_answer_has_request_id_and_date(
     assert later.headers["x-request-id"] != answer.headers["x-request-id"]
 
 
-@pytest.mark.parametrize(("path", "status"), [("/v2/ws", 401), ("/v2/other", 404), ("/ws", 404)])
+@each_row(("path", "status"), [("/v2/ws", 401), ("/v2/other", 404), ("/ws", 404)])
 async def test_refused_handshake_has_request_id_and_date(
     service: ServiceParts, path: str, status: int
 ) -> None:
@@ -70,7 +70,7 @@ async def test_refused_handshake_has_request_id_and_date(
     assert headers[b"date"] == b"Fri, 20 Nov 2026 14:02:11 GMT"
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
+@each_row("method", ["GET", "POST", "HEAD"])
 async def test_the_stream_without_a_handshake(api: httpx2.AsyncClient, method: str) -> None:
     answer = await api.request(method, "/ws")
     assert answer.headers["x-request-id"]
@@ -83,54 +83,52 @@ async def test_the_stream_without_a_handshake(api: httpx2.AsyncClient, method: s
 # Route and method
 
 
+UNKNOWN_PATHS = [
+    "/",
+    "",
+    "/nothing",
+    "/chains/",
+    "/tokens/",
+    f"/tokens/{BTC.id}/",
+    "//chains",
+    "/Chains",
+    "/orders/",
+    "/orders/a/b",
+    "/quotes/private-send/",
+    "/ws/",
+    "/tokens/a%2Fb",
+    "/nothing%0A",
+    "/%0A/%0D",
+    "/chains%0A",
+    "/exchanges/multi/abc",
+]
+OUTSIDE = ["/", "/chains", "/v1/chains", "/v2x/chains", "/v2", "/v2%2Fchains", "/v2%2fws"]
+"""Beside the prefix of every path."""
+
+
 @pytest.mark.proves("code NOT_FOUND")
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/",
-        "",
-        "/nothing",
-        "/chains/",
-        "/tokens/",
-        f"/tokens/{BTC.id}/",
-        "//chains",
-        "/Chains",
-        "/orders/",
-        "/orders/a/b",
-        "/quotes/private-send/",
-        "/ws/",
-        "/tokens/a%2Fb",
-        "/nothing%0A",
-        "/%0A/%0D",
-        "/chains%0A",
-        "/exchanges/multi/abc",
-    ],
-)
-async def test_unknown_paths(api: httpx2.AsyncClient, path: str) -> None:
-    await declined(api.get(httpx2.URL(f"http://service/v2{path}")), "NOT_FOUND")
+async def test_unknown_paths(api: httpx2.AsyncClient) -> None:
+    answers = {path: code(await api.get(httpx2.URL(BASE + path))) for path in UNKNOWN_PATHS}
+    assert answers == dict.fromkeys(UNKNOWN_PATHS, (404, "NOT_FOUND"))
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/chains", "/v1/chains", "/v2x/chains", "/v2", "/v2%2Fchains", "/v2%2fws"]
-)
-async def test_nothing_outside_the_prefix(api: httpx2.AsyncClient, path: str) -> None:
-    assert code(await api.get(f"http://service{path}")) == (404, "NOT_FOUND")
+async def test_nothing_outside_the_prefix(api: httpx2.AsyncClient) -> None:
+    answers = {path: code(await api.get(f"http://service{path}")) for path in OUTSIDE}
+    assert answers == dict.fromkeys(OUTSIDE, (404, "NOT_FOUND"))
+
+
+METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"}
 
 
 @pytest.mark.proves("code METHOD_NOT_ALLOWED")
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-async def test_other_methods_are_refused_with_allow(
-    api: httpx2.AsyncClient, operation: Operation
-) -> None:
-    offered = sorted(each.method for each in OPERATIONS if each.path == operation.path)
-    for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"):
-        if method in offered:
-            continue
-        answer = await api.request(method, path_of(operation))
-        assert answer.status_code == 405
-        if method != "HEAD":
-            assert answer.json()["code"] == "METHOD_NOT_ALLOWED"
-        assert answer.headers["allow"] == ", ".join(offered)
+async def test_other_methods_are_refused_with_allow(api: httpx2.AsyncClient) -> None:
+    for operation in OPERATIONS:
+        offered = sorted(each.method for each in OPERATIONS if each.path == operation.path)
+        for method in METHODS - {*offered}:
+            answer = await api.request(method, path_of(operation))
+            assert answer.status_code == 405, (method, operation.path)
+            assert method == "HEAD" or answer.json()["code"] == "METHOD_NOT_ALLOWED"
+            assert answer.headers["allow"] == ", ".join(offered), (method, operation.path)
 
 
 # The background
@@ -213,15 +211,16 @@ NO_OBJECTS = [
 
 
 @pytest.mark.proves("code UNSUPPORTED_MEDIA_TYPE")
-@pytest.mark.parametrize("path", POSTS)
-@pytest.mark.parametrize("headers", OTHER_KINDS, ids=str)
+@each_row("path", POSTS)
 async def test_bodies_are_application_json_without_an_encoding(
-    api: httpx2.AsyncClient, path: str, headers: dict[str, str]
+    api: httpx2.AsyncClient, path: str
 ) -> None:
-    await declined(api.post(path, content=b"{}", headers=headers), "UNSUPPORTED_MEDIA_TYPE")
+    answers = [await api.post(path, content=b"{}", headers=kind) for kind in OTHER_KINDS]
+    read = [(kind, code(answer)) for kind, answer in zip(OTHER_KINDS, answers, strict=True)]
+    assert read == [(kind, (415, "UNSUPPORTED_MEDIA_TYPE")) for kind in OTHER_KINDS]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content_type",
     [
         "application/json",
@@ -239,16 +238,12 @@ async def test_accepted_content_types(api: httpx2.AsyncClient, content_type: str
 
 
 @pytest.mark.proves("code BAD_REQUEST")
-@pytest.mark.parametrize("path", POSTS)
-@pytest.mark.parametrize(
-    "body",
-    NO_OBJECTS,
-)
-async def test_bodies_that_are_no_json_object(
-    api: httpx2.AsyncClient, path: str, body: bytes
-) -> None:
-    told = await declined(api.post(path, content=body, headers=JSON), "BAD_REQUEST")
-    assert told.keys() == {"message", "code", "requestId"}
+@each_row("path", POSTS)
+async def test_bodies_that_are_no_json_object(api: httpx2.AsyncClient, path: str) -> None:
+    for body in NO_OBJECTS:
+        answer = await api.post(path, content=body, headers=JSON)
+        assert code(answer) == (400, "BAD_REQUEST"), body
+        assert answer.json().keys() == {"message", "code", "requestId"}
 
 
 def body_of(size: int) -> bytes:
@@ -257,8 +252,8 @@ def body_of(size: int) -> bytes:
 
 
 @pytest.mark.proves("code PAYLOAD_TOO_LARGE")
-@pytest.mark.parametrize("announced", [True, False])
-@pytest.mark.parametrize(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
+@each_row("announced", [True, False])
+@each_row(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
 async def test_body_limit(api: httpx2.AsyncClient, announced: bool, size: int, status: int) -> None:
     body = body_of(size)
 
@@ -288,7 +283,7 @@ async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> 
 
 
 @pytest.mark.proves("code VALIDATION_ERROR")
-@pytest.mark.parametrize("path", CREATES)
+@each_row("path", CREATES)
 async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx2.AsyncClient, path: str) -> None:
     body = {"addressTo": 5, "destinationTag": "x" * 65, "quote_id": "a", "useXmr": True}
     wrong = fields(await api.post(path, json=body))
@@ -302,33 +297,23 @@ async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx2.AsyncClient,
 # Parameters
 
 
-WALLET = "0x" + "ab" * 20
+async def test_unknown_parameters_are_refused(api: httpx2.AsyncClient) -> None:
+    problem = {"message": "is no parameter of this operation", "value": "2026-01-01"}
+    for operation in OPERATIONS:
+        if operation.name == "health" or operation.signed:
+            continue
+        answer = await api.request(
+            operation.method, path_of(operation), params={"dateFrom": "2026-01-01"}
+        )
+        assert fields(answer)["dateFrom"] == problem, operation.name
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [each for each in OPERATIONS if each.name != "health" and not each.signed],
-    ids=lambda operation: operation.name,
-)
-async def test_unknown_parameters_are_refused(
-    api: httpx2.AsyncClient, operation: Operation
-) -> None:
-    answer = await api.request(
-        operation.method, path_of(operation), params={"dateFrom": "2026-01-01"}
-    )
-    wrong = fields(answer)
-    assert wrong["dateFrom"] == {
-        "message": "is no parameter of this operation",
-        "value": "2026-01-01",
-    }
-
-
-@pytest.mark.parametrize("name", ["nonsense", "apiKey"])
+@each_row("name", ["nonsense", "apiKey"])
 async def test_health_takes_no_parameters(anyone: httpx2.AsyncClient, name: str) -> None:
     assert fields(await anyone.get("/health", params={name: "1"})).keys() == {name}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "name"),
     [
         ("page=1&page=1", "page"),
@@ -347,9 +332,7 @@ async def test_repeated_empty_and_misspelled_parameters(
     assert fields(await api.get(f"/tokens?{query}")).keys() == {name}
 
 
-@pytest.mark.parametrize(
-    "query", ["term=%FF", "term=%C3%28", "term=\xff", "%FF=1", "term=%ED%A0%80"]
-)
+@each_row("query", ["term=%FF", "term=%C3%28", "term=\xff", "%FF=1", "term=%ED%A0%80"])
 async def test_parameters_are_utf8(service: ServiceParts, query: str) -> None:
     status, body = await raw_get(service, "/v2/tokens", query.encode("latin-1"))
     assert (status, body["code"]) == (422, "VALIDATION_ERROR")
@@ -361,7 +344,7 @@ async def test_path_parameters_are_validated(api: httpx2.AsyncClient) -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["a.b", "a b", "...", "a%27%22", "%25", "~", "{serviceId}"])
+@each_row("text", ["a.b", "a b", "...", "a%27%22", "%25", "~", "{serviceId}"])
 async def test_what_is_no_id_of_ours_is_unknown(api: httpx2.AsyncClient, text: str) -> None:
     """These ids are bounded by their length alone (contract 1.16)."""
     body = {"json": {"signatures": ["0xab"]}}
@@ -373,7 +356,7 @@ async def test_what_is_no_id_of_ours_is_unknown(api: httpx2.AsyncClient, text: s
         await declined(call, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("text", ["%00", "a%0ab", "%e2%80%ae", "%c3%a9", "%ff"])
+@each_row("text", ["%00", "a%0ab", "%e2%80%ae", "%c3%a9", "%ff"])
 async def test_what_is_no_line_of_ascii_is_no_id(api: httpx2.AsyncClient, text: str) -> None:
     await declined(api.get(f"http://service/v2/orders/{text}"), field="serviceId")
 
@@ -386,7 +369,7 @@ async def test_many_wrong_parameters_are_bounded(api: httpx2.AsyncClient) -> Non
 # What is refused is told as it was sent (contract 3.2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "sent"),
     [
         ("markup", "9.50"),
@@ -423,7 +406,7 @@ async def posted(api: httpx2.AsyncClient, path: str, body: str) -> dict[str, Any
     return json.loads(answer.content, parse_float=lambda text: f"number {text}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "sent", "told"),
     [
         ("markup", "9.50", "number 9.50"),
@@ -452,7 +435,7 @@ async def test_a_filter_of_a_group_is_named_by_its_path(api: httpx2.AsyncClient)
     assert answer["fields"]["filters.onlySwaps"]["value"] == ["aa", "zz"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "told"),
     [
         ("w" * 256, "w" * 256),

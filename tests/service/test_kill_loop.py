@@ -17,8 +17,7 @@ import databases
 from databases import OwnServer
 from manual_time import rest
 from patience import PATIENCE, eventually
-from service import process_kills
-from service.kill_loop import forking, run, verify
+from service.kill_loop import forking, run, run_processes, verify, verify_processes
 from service.new_store import changed, found, stores_of, url_at
 from service.orders_fixtures import Floor, row_of, venues_at
 from swapdesk.clock import ManualClock, SystemClock
@@ -27,8 +26,8 @@ from swapdesk.wire.orders import LegStatus
 
 @pytest.mark.timeout(600)
 async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """10 cycles, 100 with ``--full``; nothing acknowledged is lost, nothing exists twice."""
-    cycles = 100 if request.config.getoption("--full", default=False) else 10
+    """8 cycles, 100 with ``--full``; nothing acknowledged is lost, nothing exists twice."""
+    cycles = 100 if request.config.getoption("--full", default=False) else 8
     with stores_of("sqlite"):
         tally = await run(tmp_path, cycles=cycles, seed=20261120)
         assert len(tally.restart_seconds) == cycles
@@ -41,24 +40,26 @@ async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.Fixtu
 async def test_processes_and_their_database_are_killed(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """10 seconds, ten minutes of a full load with ``--full``: every create is definite or found,
+    """6 seconds, ten minutes of a full load with ``--full``: every create is definite or found,
     none is lost or doubled, no order goes back, and no window lets more through than its limit."""
     full = request.config.getoption("--full", default=False)
     with OwnServer.started() as own:
-        tally, service, callers, minutes = await process_kills.run(
+        tally, service, callers, minutes = await run_processes(
             own,
             tmp_path,
-            seconds=600 if full else 10,
+            count=64 if full else 24,
+            seconds=600 if full else 6,
+            kills=20 if full else 10,
             restarts=3 if full else 1,
             rest=0 if full else 2,
             seed=20261128,
         )
-        assert await process_kills.verify(own, tmp_path, tally, minutes) == []
+        assert await verify_processes(own, tmp_path, tally, minutes) == []
     sys.stdout.write(
         f"{len(tally.acknowledged)} orders of {len(tally.sent)} creates, {callers.refused} refused"
         f" by the limit, {service.kills} processes killed\n"
     )
-    assert service.kills > 20, "they were killed"
+    assert service.kills > (20 if full else 10), "they were killed"
     assert len(tally.acknowledged) > 100, "the load was real"
     assert callers.refused > 0, "and the limit was reached"
 

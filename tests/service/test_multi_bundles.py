@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patience import PATIENCE
+from rows import each_row
 from service.groups import opened, row, set_up
 from service.http_calls import declined, small_service
 from service.orders_fixtures import venues_at
@@ -564,18 +565,10 @@ def test_every_payment_is_made_once_and_in_order(asked):
                 assert (call.to, call.value) == (payment.token, 0)
                 assert TRANSFER.read(call.data) == {"to": BOB, "amount": payment.units}
         encode_batch(part.calls)
-
-
-@given(drawn)
-def test_there_are_as_few_operations_as_fit(asked):
     counts = {token: sum(one.token == token for one in asked) for token in PAID_IN}
     least = sum(-(-count // MOST_CALLS) for count in counts.values())
-    assert len(parts_of(asked)) == least
-
-
-@given(drawn)
-def test_no_two_operations_of_a_group_have_one_nonce(asked):
-    keys = [nonce_key("group", part.token, part.number) for part in parts_of(asked)]
+    assert len(parts) == least, "as few operations as fit"
+    keys = [nonce_key("group", part.token, part.number) for part in parts]
     assert len(set(keys)) == len(keys)
     assert all(0 <= key < 1 << 192 for key in keys)
 
@@ -588,7 +581,7 @@ def test_a_token_is_one_token_however_it_is_written():
     assert nonce_key("group", token, 0) != nonce_key("grouq", token, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "asked",
     [
         [],

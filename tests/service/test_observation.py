@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import databases
+from rows import each_row
 from service.http_calls import calling, small_service
 from service.orders_fixtures import venues_at
 from service.test_orders_api import created, quote_of
@@ -318,7 +319,7 @@ async def test_what_is_exposed_is_what_the_reference_says(
     assert exposed == {name: family.kind for name, family in FAMILIES.items() if name not in pool}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path", "status"),
     [
         ("GET", "/ready", 200),

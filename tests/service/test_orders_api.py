@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
-from msgspec.structs import replace
 
-from service.http_calls import calling, declined
+from rows import each_row
+from service.http_calls import declined
 from service.orders_fixtures import venues_at
 from service.quote_calls import stored_quote
-from service.valid import HeldAnswers, require_valid
+from service.valid import require_valid
 from service.venue import PlainVenue
-from service.world import AS_FIRST, AS_FREE, AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL, UNKNOWN
+from service.world import AS_SECOND, BTC, BTC_ADDRESS, ETH, FIRST, SOL, UNKNOWN
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.orders.states import display, rank
 from swapdesk.service.store.orders import Orders
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.timestamps import rfc3339
-from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
+from swapdesk.wire.orders import LegStatus, Order
 from swapdesk.wire.tokens import ScanResult, TokenSecurityScan
 
 
@@ -231,7 +228,7 @@ async def test_details_of_a_foreign_order_are_those_of_none(
         assert without_id(foreign) == without_id(unknown)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         {},
@@ -336,84 +333,3 @@ async def test_of_a_deleted_order_its_state_alone_is_left(
     assert (await api.get(f"/orders/{order['serviceId']}")).json() == left
     assert (await api.get("/orders")).json()["orders"] == [left]
     require_valid((await api.get("/openapi.json")).json(), "Order", left)
-
-
-# A whole session of three partners: every answer is what the served document states
-
-
-PARTNERS = (AS_FIRST, AS_SECOND, AS_FREE)
-
-
-@pytest.fixture
-async def held(
-    service: ServiceParts,
-) -> AsyncIterator[tuple[list[httpx2.AsyncClient], HeldAnswers]]:
-    """A client of each partner."""
-    app = build_service(service)
-    async with calling(app, AS_FIRST) as client:
-        held = HeldAnswers((await client.get("/openapi.json")).json())
-    hooks = {"response": [held.later]}
-    clients = [calling(app, each, event_hooks=hooks) for each in PARTNERS]
-    yield clients, held
-    for client in clients:
-        await client.aclose()
-
-
-READS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("/health", {}),
-    ("/openapi.json", {}),
-    ("/chains", {}),
-    ("/tokens", {"pageSize": 5}),
-    (f"/tokens/{ETH.id}", {}),
-    ("/swaps", {}),
-    ("/minMax", {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}),
-    ("/quotes", {"amount": "0.5", "from": ETH.id, "to": BTC.id}),
-    ("/quotes/private-send", {"amount": "0.5", "from": ETH.id}),
-    ("/rateLimits", {}),
-    ("/commissions/summary", {}),
-    ("/stats/volume", {}),
-    ("/stats/weeklyVolume", {}),
-    ("/stats/chart", {"metric": "volume", "granularity": "day"}),
-    ("/orders", {}),
-    ("/orders/nobodysorder1234567890", {}),
-    ("/exchanges/multi/nogroup", {}),
-    ("/quotes", {"amount": "x"}),
-)
-
-
-async def test_every_answer_is_what_the_document_states(
-    held: tuple[list[httpx2.AsyncClient], HeldAnswers], service: ServiceParts
-) -> None:
-    clients, answers = held
-    for client in clients:
-        for path, query in READS:
-            await client.get(path, params=query)
-        for path in ("/exchanges", "/exchanges/private-send", "/exchanges/multi", "/dex/approve"):
-            await client.post(path, json={})
-    states = 0
-    for client, partner in zip(clients[:2], ("partner-first", "partner-second"), strict=True):
-        for kind in ("standard", "private"):
-            name = (await created(client, kind=kind))["serviceId"]
-            for status in OrderStatusCode:
-                for leg in LegStatus:
-                    row = await service.store.orders.get(partner, name)
-                    out = leg if row.route == "private" else None
-                    shown = display(status, leg, out, row.route)
-                    moved = replace(
-                        row,
-                        status=int(status),
-                        in_status=int(leg),
-                        out_status=None if out is None else int(out),
-                        display_status=shown.value,
-                        rank=max(row.rank, rank(shown)),
-                        due_at=None,
-                        detail={**row.detail, "finished": rfc3339(row.created)},
-                    )
-                    if not await service.store.orders.advance(moved, expected_version=row.version):
-                        continue
-                    states += 1
-                    assert (await client.get(f"/orders/{name}")).status_code == 200
-            assert (await client.get("/orders")).json()["total"] >= 1
-    assert states > 100
-    good = {(method, path) for method, path, status in answers.seen if status == 200}
-    assert len(good) >= 15

@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 import manual_time
+from rows import each_row
 from service.blade import Cut
 from service.http_calls import calling, raw_call
 from service.new_store import announced, found, open_new
@@ -575,19 +576,22 @@ def _authorized(changed: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
     return lambda one: one["payload"]["authorization"].update(changed)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
+@each_row(
+    ("name", "change", "reason"),
     [
-        *(pytest.param(*case, id=name) for name, case in SPOILED.items()),
-        *(
-            pytest.param(_authorized(changed), reason, id=name)
-            for name, (changed, reason) in AUTHORIZED.items()
-        ),
+        *((name, *case) for name, case in SPOILED.items()),
+        *((name, _authorized(changed), reason) for name, (changed, reason) in AUTHORIZED.items()),
     ],
 )
 async def test_a_spoiled_payment_is_told_why(
-    ann: Caller, facilitator: ScriptedFacilitator, change: Callable[..., object], reason: Reason
+    ann: Caller,
+    facilitator: ScriptedFacilitator,
+    clock: ManualClock,
+    name: str,
+    change: Callable[..., object],
+    reason: Reason,
 ) -> None:
+    clock.advance(60)  # an address asks so often a minute
     ann.pays.change = change
     answer = await ann.http.get("/quotes", params=QUOTE)
     assert (answer.status_code, answer.content) == (402, b"{}")
@@ -595,7 +599,7 @@ async def test_a_spoiled_payment_is_told_why(
     assert facilitator.settled == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "header",
     ["", "%%%", "e30=", encoded([]), encoded("x"), base64.b64encode(b"[" * 3_000).decode(),
      base64.b64encode(b'{"x402Version":2,"x402Version":2}').decode(), "A" * 8_196],

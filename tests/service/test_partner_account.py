@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from rows import each_row
 from sandbox.solana.solana_world import USDC, running
 from service.http_calls import declined
 from service.new_store import changed
@@ -85,7 +86,7 @@ def on(text: str) -> Act:
 # What an order earns
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of", "changes", "earned"),
     [
         (ALICE, {}, "0.8"),  # 20 % of 0.4 % of 1,000
@@ -253,8 +254,8 @@ async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx2.Async
     assert (len(months), months[-1]["date"]) == (400, "2199-12")
 
 
-@pytest.mark.parametrize("granularity", ["day", "month"])
-@pytest.mark.parametrize(
+@each_row("granularity", ["day", "month"])
+@each_row(
     ("begin", "end", "days"),
     [
         ("0001-01-01", "0001-01-02", []),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from manual_time import pass_seconds
+from rows import each_row
 from service.http_calls import declined, running, small_service
 from service.loopback import serving
 from service.new_store import found, open_new
@@ -198,7 +199,7 @@ async def test_the_secret_is_nowhere_in_the_store(
     assert key.secret not in text
 
 
-@pytest.mark.parametrize("name", ["", " shop", "shop ", "shop\x1b[2J", "a" * 65, "0" * 24, "шоп"])
+@each_row("name", ["", " shop", "shop ", "shop\x1b[2J", "a" * 65, "0" * 24, "шоп"])
 async def test_names_that_are_none(operator: Partners, clock: ManualClock, name: str) -> None:
     with pytest.raises(PartnerRefused, match="A name has"):
         await created(operator, clock, name)

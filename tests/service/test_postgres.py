@@ -22,15 +22,14 @@ import databases
 from manual_time import rest
 from patience import PATIENCE, eventually
 from service.new_store import announced, found, open_new, stores_of, url_at
-from service.orders_fixtures import ALICE, BOB, EVERYTHING, START, Floor, caller, exchange
-from service.quote_calls import finish
+from service.orders_fixtures import ALICE, BOB, EVERYTHING, START, Floor
 from service.test_store import begun, order, quote
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Directory
 from swapdesk.service.events import Hub, StreamConnection
 from swapdesk.service.orders.lifecycle import LEASE
 from swapdesk.service.partner_watch import PartnerWatch
-from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
+from swapdesk.service.rate_limits import CountedCall, LimitReached
 from swapdesk.service.store import books, postgres, schema
 from swapdesk.service.store.books import Recount
 from swapdesk.service.store.database import StoreUnavailable, micros
@@ -302,24 +301,6 @@ async def test_windows_are_exact_over_processes(stores: list[Store]) -> None:
     assert free == [(15,)]
 
 
-async def test_shares_of_reads_are_exact_over_processes(stores: list[Store]) -> None:
-    """What is taken and what is given back, at once."""
-    clock, limits = ManualClock(), windows(1000)
-    shares = [CallShare(ALICE.partner_id, RateClass.READ, limits, clock) for _ in range(40)]
-    stated = list(zip(shares, stores * 10, strict=True))
-
-    async def read(share: CallShare, store: Store) -> int:
-        await store.calls.count(share)
-        taken = share.left
-        for _ in range(taken // 3):
-            share.let_through(limits)
-        await store.calls.free(share.unused)
-        return taken // 3
-
-    through = await asyncio.gather(*(read(*each) for each in stated))
-    assert await used(stores[0], RateClass.READ) == {sum(through)}
-
-
 async def test_calls_that_are_given_back_are_not_counted_over(
     stores: list[Store], path: Path, other: Any
 ) -> None:
@@ -400,42 +381,6 @@ async def test_creates_that_wait_for_each_other_are_committed_together(
     )
     assert await other.fetchval("SELECT COUNT(DISTINCT xmin::text) FROM orders") < len(numbers)
     assert await used(stores[0]) == {20}
-
-
-async def test_twins_of_two_processes_are_one_order(floor: Floor, path: Path) -> None:
-    other = Floor(path, floor.clock, floor.adapters, random.Random(8))
-    for _ in range(5):
-        quote = await floor.quote()
-        answers = await finish(
-            floor.clock,
-            asyncio.gather(
-                *(
-                    each.desk.create(caller(), exchange(quote), "exchange")
-                    for each in (floor, other, floor, other)
-                )
-            ),
-        )
-        assert len({each.service_id for each in answers}) == 1
-    assert len(floor.openings) == len(set(floor.openings)) == 5
-    await other.store.close()
-
-
-async def test_eight_claimers_take_each_order_once(stores: list[Store]) -> None:
-    for number in range(1, 41):
-        await begun(stores[0], number)
-    now = START + timedelta(seconds=20)
-    claims = await asyncio.gather(
-        *(
-            store.orders.claim_due(now, owner=f"{n}", lease_until=now + LEASE, limit=10)
-            for n, store in enumerate(stores * 2)
-        )
-    )
-    while more := await stores[0].orders.claim_due(
-        now, owner="more", lease_until=now + LEASE, limit=10
-    ):
-        claims.append(more)
-    taken = [each.service_id for claim in claims for each in claim]
-    assert sorted(taken) == sorted(order(number).service_id for number in range(1, 41))
 
 
 async def test_a_claim_passes_over_what_somebody_works_on(stores: list[Store], other: Any) -> None:

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from rows import each_row
 from service.http_calls import declined
 from service.price_venue import PriceVenue, venues
 from service.quote_calls import asked, limits, quotes, refusal, stored_quote, with_stored
@@ -21,6 +22,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue, VenueTraits
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.quotes import (
@@ -29,7 +31,6 @@ from swapdesk.wire.quotes import (
     PrivateSendQuoteList,
     Quote,
     QuoteQuery,
-    RouteType,
 )
 from swapdesk.wire.tokens import Token
 
@@ -102,7 +103,7 @@ async def test_fixed_private_send(
 
 
 @pytest.mark.proves("code FIXED_RATE_NOT_ALLOWED")
-@pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
+@each_row("path", ["/quotes", "/quotes/private-send"])
 async def test_an_account_without_fixed_rates(api: httpx2.AsyncClient, path: str) -> None:
     parameters = fixed()
     if path.endswith("send"):
@@ -128,7 +129,7 @@ async def test_a_rate_without_an_end_is_none(
 
 
 @pytest.mark.proves("input get_quotes amountType")
-@pytest.mark.parametrize("fixed_", [None, "false"])
+@each_row("fixed_", [None, "false"])
 async def test_receive_needs_a_fixed_rate(api: httpx2.AsyncClient, fixed_: str | None) -> None:
     parameters = asked("1", amountType="receive")
     if fixed_ is not None:
@@ -289,8 +290,8 @@ async def test_reverse_private_send(api: httpx2.AsyncClient, service: ServicePar
 
 
 @pytest.mark.proves("input get_quotes sort", "input get_quotes sortOrder")
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("sort", ["amountOut", "amountOutUsd", "amountIn", "duration"])
+@each_row("order", ["asc", "desc"])
+@each_row("sort", ["amountOut", "amountOutUsd", "amountIn", "duration"])
 async def test_sorting_rows_of_one_amount_received(
     api: httpx2.AsyncClient, some: dict[str, PriceVenue], sort: str, order: str
 ) -> None:
@@ -310,7 +311,7 @@ async def test_sorting_rows_of_one_amount_received(
 
 
 @pytest.mark.proves("input get_quotes markup")
-@pytest.mark.parametrize("markup", ["0.01", "1.5", "4"])
+@each_row("markup", ["0.01", "1.5", "4"])
 async def test_a_markup_is_in_the_price_of_those_that_take_one(
     api: httpx2.AsyncClient, service: ServiceParts, markup: str
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from rows import each_row
 from service.http_calls import small_service
 from service.price_venue import COPY_OF_XMR, MONERO, XMR, PriceVenue
 from service.quote_calls import asked, quotes, refusal, stored_quote, with_stored
@@ -203,7 +204,7 @@ async def test_quote_ids_are_drawn_anew(api: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.proves("input get_quotes types")
-@pytest.mark.parametrize(
+@each_row(
     ("types", "found"),
     [
         ("standard", {"standard"}),
@@ -218,7 +219,7 @@ async def test_types(api: httpx2.AsyncClient, types: Any, found: set[str]) -> No
 
 
 @pytest.mark.proves("input get_quotes sort", "input get_quotes sortOrder")
-@pytest.mark.parametrize(
+@each_row(
     ("sort", "attribute"),
     [
         ("amountOut", "amount_out"),
@@ -255,7 +256,7 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
     "input get_quotes refundAddress",
     "input get_private_send_quotes refundAddress",
 )
-@pytest.mark.parametrize(
+@each_row(
     ("path", "name"),
     [
         ("/quotes", "slippage"),
@@ -348,7 +349,7 @@ async def test_swaps_allow_and_leave_private_routes_out(
     assert await quotes(api, asked(swaps="bb", types="private")) == []
 
 
-@pytest.mark.parametrize("codes", ["zz", ["aa", "zz"], "AA"])
+@each_row("codes", ["zz", ["aa", "zz"], "AA"])
 async def test_unknown_codes_are_refused(api: httpx2.AsyncClient, codes: Any) -> None:
     for name in ("swaps", *FILTERS):
         body = await refusal(api, "/quotes", {**asked(), name: codes})
@@ -361,7 +362,7 @@ async def test_unknown_codes_are_refused(api: httpx2.AsyncClient, codes: Any) ->
         await refusal(api, "/quotes/private-send", parameters, field=name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "more",
     [
         {"useXmr": "true"},
@@ -400,7 +401,7 @@ async def test_a_provider_that_is_not_routing(api: httpx2.AsyncClient, aa: Price
     "input get_private_send_quotes outLegIncludedSwaps",
     "input get_private_send_quotes outLegExcludedSwaps",
 )
-@pytest.mark.parametrize(
+@each_row(
     ("filters", "wanted"),
     [
         ({"inLegIncludedSwaps": "aa"}, {("aa", "bb"), ("aa", "cc")}),
@@ -429,7 +430,7 @@ async def test_filters_of_the_legs(
     assert len(sends) == len(wanted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "filters",
     [
         {"inLegIncludedSwaps": "aa", "inLegExcludedSwaps": "aa"},

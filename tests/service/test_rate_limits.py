@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rows import each_row
 from service.http_calls import calling, running, small_service
 from service.new_store import open_new
 from service.test_access import path_of
@@ -62,7 +63,7 @@ def passed(rows: list[Usage], limits: RateWindows, clock: ManualClock, calls: in
     return sum(asked(rows, limits, clock).retry_after is None for _ in range(calls))
 
 
-@pytest.mark.parametrize(("index", "length"), list(enumerate(WINDOW_SECONDS)))
+@each_row(("index", "length"), list(enumerate(WINDOW_SECONDS)))
 def test_a_window_begins_anew_at_its_edge_and_not_a_millisecond_before(
     index: int, length: int
 ) -> None:
@@ -234,7 +235,7 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
         assert told["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
 
 
-@pytest.mark.parametrize(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])
+@each_row(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])
 def test_half_of_a_limit(whole: int, half: int) -> None:
     limits = RateWindows(per_minute=whole, per_hour=whole, per_day=whole)
     found = limits_of(Caller(replace(FREE, quote_limits=limits), None), RateClass.QUOTE)
@@ -474,7 +475,7 @@ def class_by_rule(operation: Operation) -> RateClass:
     return RateClass.EXCHANGE if operation.writes and begins else RateClass.READ
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@each_row("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_the_class_of_every_operation(operation: Operation) -> None:
     assert operation.rate_class is class_by_rule(operation)
 
@@ -488,6 +489,7 @@ signature is wrong: test_webhooks."""
 
 @pytest.mark.proves("code RATE_LIMIT_EXCEEDED")
 @pytest.mark.parametrize("operation", COUNTED_AT_THE_DOOR, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_each_call_counts_in_its_class(
     limited: httpx2.AsyncClient, clock: ManualClock, operation: Operation
 ) -> None:

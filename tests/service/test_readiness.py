@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from manual_time import rest
+from rows import each_row
 from service.http_calls import calling, running, small_service
 from service.new_store import changed
 from service.orders_fixtures import venues_at
@@ -163,13 +164,9 @@ async def test_the_database_is_away(
         assert caplog.text.count(f"{silent} does not answer") == 1, silent
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("POST", "", 405), ("GET", "?a=1", 422)])
+@each_row(("method", "path", "status"), [("POST", "", 405), ("GET", "?a=1", 422)])
 async def test_what_it_takes(api: httpx2.AsyncClient, method: str, path: str, status: int) -> None:
     assert (await api.request(method, f"/ready{path}")).status_code == status
-
-
-async def test_it_is_no_operation_of_the_api(api: httpx2.AsyncClient) -> None:
-    assert "/ready" not in str((await api.get("/openapi.json")).json()["paths"].keys())
 
 
 async def test_no_worker_has_come(store: Store, venue_list: list[PlainVenue]) -> None:

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 import httpx2
-import pytest
 
+from rows import each_row
 from sentences import Sentence, sentences
 from service.http_calls import declined
 from service.world import BITCOIN, BTC, BTC_ADDRESS, ETH, UNPRICED
@@ -71,7 +71,7 @@ def described(schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, **SCHEMAS[name]} if name else schema
 
 
-@pytest.mark.parametrize("line", FIELDS, ids=lambda line: line.number)
+@each_row("line", FIELDS, ids=lambda line: line.number)
 def test_each_field_is_in_the_document(line: Sentence) -> None:
     names, kinds = line.cells[0].split(", "), line.cells[1].split(", ")
     properties = SCHEMAS[MODELS[line.place]]["properties"]
@@ -139,7 +139,7 @@ def test_every_path_of_the_specification_is_there() -> None:
     assert named - there - old == set()
 
 
-async def test_a_private_send_is_valid_for_a_minute(
+async def test_what_a_private_send_states_and_for_how_long(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     asked = {"amount": "0.5", "from": BTC.id}
@@ -148,6 +148,11 @@ async def test_a_private_send_is_valid_for_a_minute(
     end = clock.now() + timedelta(seconds=60)
     told = {row["validUntil"] for row in rows}
     assert told == {end.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+    numbers = ("amountIn", "amountOut", "min", "max", "duration", "amountOutUsd")
+    for row in rows:
+        assert all(type(row[name]) in (int, float) for name in numbers)
+        assert type(row["rewardsAvailable"]) is type(row["fixed"]) is bool
+        assert (type(row["quoteId"]), row["type"]) == (str, "private")
     body = {
         "quoteId": rows[0]["quoteId"],
         "addressTo": BTC_ADDRESS,
@@ -166,9 +171,7 @@ async def test_nobody_is_asked_to_pay(api: httpx2.AsyncClient, anyone: httpx2.As
             assert "payment-required" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    ("fee", "net"), [("300", "1.9"), ("0", "2"), (None, "2")], ids=["a fee", "no fee", "unknown"]
-)
+@each_row(("fee", "net"), [("300", "1.9"), ("0", "2"), (None, "2")])
 def test_the_net_amount_is_less_the_fee_in_the_output_token(fee: str | None, net: str) -> None:
     fee_usd = None if fee is None else Decimal(fee)
     assert ETH.price == 3000
@@ -201,13 +204,3 @@ def test_the_link_of_a_transaction() -> None:
     assert transaction_link(BITCOIN, "ab") == "https://bitcoin.example/tx/ab"
     told = [decode_json(encode_json(chain), max_bytes=1 << 14) for chain in (named, BITCOIN)]
     assert [chain.get("hashUrl", "") for chain in told] == [other, ""]
-
-
-async def test_what_a_private_send_states(api: httpx2.AsyncClient) -> None:
-    asked = {"amount": "0.5", "from": BTC.id}
-    rows = (await api.get("/quotes/private-send", params=asked)).json()["quotes"]
-    numbers = ("amountIn", "amountOut", "min", "max", "duration", "amountOutUsd")
-    for row in rows:
-        assert all(type(row[name]) in (int, float) for name in numbers)
-        assert type(row["rewardsAvailable"]) is type(row["fixed"]) is bool
-        assert (type(row["quoteId"]), row["type"]) == (str, "private")

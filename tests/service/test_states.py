@@ -6,11 +6,11 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rows import each_row
 from sampling import examples
 from service.orders_fixtures import START
 from service.test_store import order
@@ -49,7 +49,7 @@ def test_the_table_is_the_one_decided() -> None:
     assert allowed(2, 3, "private")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "in_status", "out_status", "route", "shown"),
     [
         (-2, 0, None, "standard", "WAITING_FOR_DEPOSIT"),
@@ -98,7 +98,7 @@ def test_ranks_follow_the_way_of_the_money() -> None:
     ]
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@each_row("route", ROUTES)
 def test_every_way_keeps_to_the_table(route: Route) -> None:
     for before, after, deposited in product(OrderStatusCode, OrderStatusCode, (False, True)):
         passed = before

@@ -35,8 +35,8 @@ from swapdesk.service.store.records import (
 )
 from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.orders import OrderSort
-from swapdesk.wire.quotes import SortOrder
 
 
 def quote(number: int, *, partner_id: str = ALICE.partner_id) -> StoredQuote:

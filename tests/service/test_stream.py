@@ -15,8 +15,10 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
+import databases
 import manual_time
 from patience import PATIENCE, eventually
+from rows import each_row
 from service.loopback import listening, server_of, serving
 from service.new_store import announced
 from service.orders_fixtures import venues_at
@@ -113,7 +115,7 @@ async def told(service: ServiceParts) -> None:
     await eventually(lambda: (service.hub.delivered or 0) >= last)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "query", "status", "code"),
     [
         ({}, "", 401, "INVALID_API_CREDENTIALS"),
@@ -155,7 +157,7 @@ async def test_refusals_before_the_upgrade(
     assert "handshake" not in caplog.text, "a stranger's mistake is no error of the service"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "headers",
     [
         {"Authorization": "first-key:wrong"},
@@ -267,7 +269,7 @@ async def test_subscriptions_add_up_and_reset(
         assert await listener.silent()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code"),
     [
         ("{", "INVALID_JSON"),
@@ -335,6 +337,7 @@ async def test_a_flood_is_refused_and_then_ended(base: str, clock: ManualClock) 
         assert await listener.closed() == 4429
 
 
+@pytest.mark.parametrize("engine", databases.NAMES, indirect=True)
 async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
     base: str,
     api: httpx2.AsyncClient,
@@ -368,12 +371,6 @@ async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
                 rank = ranks.index(data["displayStatus"])
                 assert rank >= last[data["serviceId"]]
                 last[data["serviceId"]] = rank
-
-
-def test_what_may_wait_and_for_how_long() -> None:
-    frames, size = rules.SLOW_READER_FRAMES, rules.SLOW_READER_BYTES
-    assert (frames, size) == (256, 1 << 20)
-    assert (rules.SLOW_READER_SECONDS, rules.LAST_WORD_SECONDS) == (30, 5)
 
 
 class Trickle:

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from rows import each_row
 from service.price_venue import venues
 from service.quote_calls import asked
 from service.world import EVM, FIRST, XRP
@@ -74,7 +75,7 @@ async def test_the_end_of_a_floating_quote_is_a_wrong_input(
     assert unknown.json()["code"] == "INVALID_SWAP"
 
 
-@pytest.mark.parametrize("name", ["ripple", "Ripple", "xrp"])
+@each_row("name", ["ripple", "Ripple", "xrp"])
 async def test_a_chain_is_called_and_asked_for_by_their_name(
     api: httpx2.AsyncClient, name: str
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from manual_time import rest
+from rows import each_row
 from service.price_venue import PriceVenue
 from service.world import BTC, ETH, UNVERIFIED
 from swapdesk.clock import ManualClock
@@ -279,7 +280,7 @@ async def run(clock: ManualClock, delays: list[float]) -> tuple[list[float | Non
 NEVER = 60.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("delays", "taken", "answered"),
     [
         ([], 0.0, 0),

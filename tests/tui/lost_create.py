@@ -9,7 +9,7 @@ import httpx2
 
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.unfinished import CandidatesScreen
-from swapdesk.wire.orders import ExchangeRequest
+from swapdesk.wire.exchanges import ExchangeRequest
 from tui.desk_run import DeskRun, Market
 
 SILENCE = timedelta(minutes=5)

@@ -22,18 +22,24 @@ QUIET = 0.3
 
 
 class TerminalWindow:
-    """``keys`` counts what was pressed: one per key, two per bracketed paste."""
+    """``keys`` counts what was pressed: one per key, two per bracketed paste. ``stdout`` is where
+    its data goes, if not to the terminal, too."""
 
     def __init__(
-        self, command: Sequence[str], env: Mapping[str, str], columns: int, rows: int
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        columns: int,
+        rows: int,
+        stdout: int | None = None,
     ) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         # A size in the environment would win over the size of the terminal.
         env = {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}
         self.process = subprocess.Popen(
-            list(command), stdin=slave, stdout=slave, stderr=slave, env=env,
-            start_new_session=True,
+            list(command), stdin=slave, stdout=slave if stdout is None else stdout, stderr=slave,
+            env=env, start_new_session=True,
         )  # fmt: skip
         os.close(slave)
         self.written = b""

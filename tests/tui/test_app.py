@@ -16,7 +16,7 @@ import pytest
 import textual.timer
 
 import swapdesk.tui
-from flows.test_background import kill
+from flows.test_tracking import kill
 from harness import Sandbox, wait_for
 from swapdesk.clock import ManualClock
 from swapdesk.flows.wallet.call_payments import NewPayee

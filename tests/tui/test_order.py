@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from flows.orders import BTC, NOW, intent, order
-from flows.test_order_transactions import token
+from flows.test_order_choice import token
 from service.world import CHAINS
 from service.world import ETH as ETHER
 from swapdesk.chain.addresses.kinds import derive_address
@@ -292,6 +292,7 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         screen._table.move_to(stuck.id)
         await run.see("P put away")
         await run.press("P", sees="Put away")
+        await run.see("P takes it back")
         assert "Needs you" not in run.text
         assert "needs you" not in screen.funds().where
         assert stuck.id == screen._table.cursor_key

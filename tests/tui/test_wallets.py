@@ -75,8 +75,8 @@ def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
     assert cells == ["trading", "Base", "243", "USDC"]
     subject = subjects[last.key]
     assert subject.address == smart
-    said = "".join(plain_text(line_of(line)) for line in wallet_pane(subject))
-    assert "d takes it back to trading" in said
+    said = "".join(plain_text(line_of(line)) for line in wallet_pane(subject, "T"))
+    assert "T takes it back to trading" in said
     assert len({one.key for one in rows}) == len(rows)
 
 
@@ -218,7 +218,7 @@ def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -
 def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
     failed = ChainHoldings(TRADING, "base", "Base", problem="it does not answer", next="you: wait")
     rows, subjects = wallet_rows(WalletSnapshot((TRADING,), (failed,)))
-    said = [plain_text(line_of(line)) for line in wallet_pane(subjects[rows[0].key])]
+    said = [plain_text(line_of(line)) for line in wallet_pane(subjects[rows[0].key], "d")]
     assert [line.split(maxsplit=1) for line in said[-2:]] == [
         ["Funds", "where they are; only the reading failed"],
         ["Next", "you: wait"],

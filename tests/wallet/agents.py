@@ -73,6 +73,22 @@ main(sys.argv[1:], cost=1024)
 """
 
 
+_ALLOWING = """
+import sys
+from msgspec.structs import replace
+from swapdesk.agent.__main__ import main
+from swapdesk.agent.process.payload_assessment import Looking
+from swapdesk.chain.deployments import MULTICALL3, SANDBOX_VENUES
+
+strict = Looking._policy
+allowed = (*SANDBOX_VENUES, *(replace(one, address=MULTICALL3) for one in SANDBOX_VENUES))
+Looking._policy = lambda *asked: replace(strict(*asked), venues=allowed)
+main(sys.argv[1:], cost=1024)
+"""
+ALLOWING = ("-I", "-c", _ALLOWING)
+"""Another program with the same keys, that lets anybody take a token."""
+
+
 def dying_at(moment: str) -> tuple[str, ...]:
     """Arguments for the interpreter."""
     return ("-I", "-c", _PROGRAM.format(at=moment))

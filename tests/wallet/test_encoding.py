@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from rows import each_row
 from swapdesk.wallet import accounts, answers, promise
 from swapdesk.wallet.promise import Asset, TakenOut
 from swapdesk.wallet.protocol import MessageError, from_json, to_json
@@ -32,7 +33,7 @@ def test_no_message_takes_a_field_that_it_does_not_know() -> None:
         assert refusal(kind, {"more": 1}) == f"{kind.__name__} cannot be read: more"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "places"),
     [
         ({"units": "1"}, "units"), ({"units": True}, "units"), ({"units": 1.0}, "units"),

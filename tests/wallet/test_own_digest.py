@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from agent import honest_solana
 from agent.honest import HONEST
 from agent.test_gate_bundle import bundle
+from rows import each_row
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers import signing_hash
 from swapdesk.chain.addresses.evm import checksummed
@@ -52,13 +52,13 @@ def typed(document: dict[str, Any]) -> TypedDataPayload:
     return TypedDataPayload(Purpose.APPROVE, document, STEP)
 
 
-@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
+@each_row("case", VECTORS, ids=lambda case: case["name"])
 def test_a_digest_of_ethers(case: dict[str, Any]) -> None:
     document = {key: case[key] for key in ("types", "primaryType", "domain", "message")}
     assert own_digest(typed(document), None) == case["digest"]
 
 
-@pytest.mark.parametrize("name", SIGNED)
+@each_row("name", SIGNED)
 def test_desk_and_agent_agree_on_what_is_honest(name: str) -> None:
     honest = SIGNED[name]
     content = read_payload(honest.payload, honest.promise).content
@@ -119,7 +119,7 @@ def test_desk_and_agent_agree_on_operations(
     assert own_digest(payload, None) == f"0x{agents.hex()}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changed",
     [
         {"version": "0.6"},
@@ -166,7 +166,7 @@ def changes() -> list[tuple[Payload, Payload]]:
     ]
 
 
-@pytest.mark.parametrize(("read", "meant"), changes())
+@each_row(("read", "meant"), changes())
 def test_another_payload_than_was_read_is_refused(read: Payload, meant: Payload) -> None:
     told = own_digest(meant, TERMS)
     assert told is not None
@@ -179,7 +179,7 @@ def test_another_payload_than_was_read_is_refused(read: Payload, meant: Payload)
     assert not same.refused
 
 
-@pytest.mark.parametrize(
+@each_row(
     "document",
     [
         {},

@@ -49,7 +49,7 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
 )
 from swapdesk.wallet.protocol import AgentGone, MessageError, Refused, from_json, to_json
-from wallet.agents import CHEAP, PASSPHRASE, dying_at
+from wallet.agents import ALLOWING, CHEAP, PASSPHRASE, dying_at
 from wallet.refusals import refused
 from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, DOLLARS, ETH, ROUTER, USDC, WETH, Trader
 
@@ -433,21 +433,6 @@ async def test_what_is_held_is_told_by_the_decimals_of_the_chain(someone: Trader
 
 
 ENDS = int(datetime.now(UTC).timestamp()) + 3_000
-ALLOWING = (
-    "-I",
-    "-c",
-    "import sys\n"
-    "from msgspec.structs import replace\n"
-    "from swapdesk.agent.__main__ import main\n"
-    "from swapdesk.agent.process.payload_assessment import Looking\n"
-    "from swapdesk.chain.deployments import SANDBOX_VENUES\n"
-    "strict = Looking._policy\n"
-    f"more = [replace(one, address={MULTICALL3!r}) for one in SANDBOX_VENUES]\n"
-    "allowed = (*SANDBOX_VENUES, *more)\n"
-    "Looking._policy = lambda *asked: replace(strict(*asked), venues=allowed)\n"
-    "main(sys.argv[1:], cost=1024)",
-)
-"""Another program with the same keys, that lets anybody take a token."""
 ALLOWED = {
     "a venue": Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),
     # Approved elsewhere with the same key: only the events of the chain remember it.

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from rows import each_row
 from sandbox.evm.evm_world import World
 from swapdesk.agent.keys.key_file import Scrypt
 from swapdesk.agent.spending.policy_file import PolicyKeeper
@@ -155,21 +156,26 @@ def edited(content: bytes, how: str) -> bytes | None:
     return json.dumps(told).encode()
 
 
-@pytest.mark.parametrize("how", ["gone", "sealed", "lowered", "raised", "nonsense"])
+EDITS = ("gone", "sealed", "lowered", "raised", "nonsense")
+
+
+@each_row("how", EDITS)
 async def test_a_file_that_was_edited_stops_everything(someone: Trader, how: str) -> None:
-    await set_policy(someone, TEN)
+    number = EDITS.index(how)
     async with someone.agent() as agent:
+        await agent.set_policy(TEN, PASSPHRASE)
         await agent.set_policy(replace(TEN, payees=(ROUTER["fa"],)))
     path = Path(someone.place.directory) / "spending_policy.json"
     content = edited(path.read_bytes(), how)
     path.unlink() if content is None else path.write_bytes(content)
     async with someone.agent() as agent:
         assert "nothing is signed" in str((await agent.policy()).problem)
-        assert [o.code for o in (await refusal(agent, someone, 0)).findings] == ["POLICY_CHANGED"]
+        told = (await refusal(agent, someone, number)).findings
+        assert [one.code for one in told] == ["POLICY_CHANGED"]
         with refused("passphrase_needed"):
             await agent.set_policy(replace(TEN, payees=()))
         await agent.set_policy(TEN, PASSPHRASE)
-        await permit(agent, someone, 0)
+        await permit(agent, someone, number)
 
 
 async def test_a_seal_of_somebody_else_stops_everything(someone: Trader, tmp_path: Path) -> None:

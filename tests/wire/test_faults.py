@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rows import each_row
 from swapdesk.sandbox.fault_layer import BROKEN_ANSWERS
 from swapdesk.sandbox.tables import EVM_CHAINS
 from swapdesk.wire.faults import ANSWER_FAULTS, FAULTS, REMOVED, FaultRefused, fault_of
@@ -26,7 +27,7 @@ def test_every_fault_is_known_by_its_name() -> None:
     assert NAMED == EVM_CHAINS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "given", "field", "said"),
     [
         ("zzzz", ("operation",), "fault", "There is no fault 'zzzz'."),
@@ -55,7 +56,7 @@ def test_what_cannot_be_set_says_why(
     assert (refused.value.field, str(refused.value)) == (field, said)
 
 
-@pytest.mark.parametrize("name", REMOVED)
+@each_row("name", REMOVED)
 def test_a_fault_that_is_gone_says_so(name: str) -> None:
     with pytest.raises(FaultRefused, match=f"^{name} is gone in this version: ") as refused:
         fault_of(name, ("part", "depth"))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from corpus import Case, load
+from rows import each_row
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, decode_json, encode_json
-from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.numbers import (
     MONEY,
     ROUGH,
@@ -98,7 +98,7 @@ TRAPS: list[tuple[str, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("token", "kept"), TRAPS, ids=lambda value: str(value)[:24])
+@each_row(("token", "kept"), TRAPS, ids=lambda value: str(value)[:24])
 def test_measured_number_traps(token: str, kept: str | None) -> None:
     if kept is None:
         with pytest.raises(CodecError):
@@ -107,9 +107,7 @@ def test_measured_number_traps(token: str, kept: str | None) -> None:
         assert plain(read(token)) == kept
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in load("json") if "amountOut" in c.text], ids=lambda case: case.id
-)
+@each_row("case", [c for c in load("json") if "amountOut" in c.text], ids=lambda case: case.id)
 def test_hostile_amounts_of_the_corpus(case: Case) -> None:
     data = case.text.encode()
     if case.expect.get("amount", "refused") == "refused":
@@ -123,7 +121,7 @@ def test_hostile_amounts_of_the_corpus(case: Case) -> None:
         assert plain(decode(Priced, data, side="client").amountOut) == case.expect["amount"]
 
 
-@pytest.mark.parametrize("token", ["1e999999", "1e-999999", "1e999", "1e41", "1e-41", "9" * 91])
+@each_row("token", ["1e999999", "1e-999999", "1e999", "1e41", "1e-41", "9" * 91])
 def test_a_decimal_bomb_is_answered_at_once(token: str) -> None:
     started = time.thread_time()
     with pytest.raises(CodecError):
@@ -148,20 +146,20 @@ def test_text_amounts_are_read_in_answers_and_refused_in_bodies() -> None:
     assert caught.value.fields == [("amountOut", "must be a number")]
 
 
-@pytest.mark.parametrize("bad", [1.5, True, None, "1,5", "+1", "01", ".5", "1.", "", "1e1000", []])
+@each_row("bad", [1.5, True, None, "1,5", "+1", "01", ".5", "1.", "", "1e1000", []])
 def test_what_is_no_amount(bad: object) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(Amount).validate_python(bad)
 
 
-@pytest.mark.parametrize("good", [5, Decimal("1.50"), WireNumber("1.50"), Decimal("-0.0")])
+@each_row("good", [5, Decimal("1.50"), WireNumber("1.50"), Decimal("-0.0")])
 def test_native_numbers_are_amounts(good: object) -> None:
     for kind in (Amount, BodyNumber):
         amount = TypeAdapter(kind).validate_python(good)
         assert str(amount) == str(good)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "in_body", "in_answer"),
     [
         (WireNumber("18"), 18, 18),
@@ -192,7 +190,7 @@ def test_integers(value: object, in_body: int | None, in_answer: int | None) -> 
             assert type(read_back) is int
 
 
-def test_bounds_are_checked_and_documented() -> None:
+def test_bounds_are_checked() -> None:
     class Body(BaseModel):
         markup: Annotated[BodyNumber, Field(ge=0, le=4)]
         share: Annotated[BodyNumber, Field(gt=Decimal("0.5"))] | None = None
@@ -205,11 +203,6 @@ def test_bounds_are_checked_and_documented() -> None:
         ("share", "must be greater than 0.5"),
         ("page", "must be at least 1"),
     ]
-    schema = Body.model_json_schema(schema_generator=WireJsonSchema)["properties"]
-    assert schema["markup"] == {"title": "Markup", "type": "number", "minimum": 0, "maximum": 4}
-    share = {"type": "number", "exclusiveMinimum": Decimal("0.5")}
-    assert schema["share"]["anyOf"] == [share, {"type": "null"}]
-    assert schema["page"]["minimum"] == 1
 
 
 @given(amounts)
@@ -259,7 +252,7 @@ def test_what_a_double_server_would_receive() -> None:
     assert survives_double(Decimal("1.50"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code", "position", "message"),
     [
         ("", "empty", 0, "Type an amount."),
@@ -318,7 +311,7 @@ def test_a_typed_amount_is_refused_with_its_reason(
     assert caught.value.message == str(caught.value) == message
 
 
-@pytest.mark.parametrize("text", ["0", "1", "1.5", "1.50", "0.000001", "9" * 40])
+@each_row("text", ["0", "1", "1.5", "1.50", "0.000001", "9" * 40])
 def test_a_typed_amount_is_kept_as_typed(text: str) -> None:
     assert plain(parse_amount(text, decimals=6)) == text
 
@@ -333,15 +326,13 @@ def test_a_typed_amount_is_exact_or_refused(text: str) -> None:
     assert refusal is None or 0 <= refusal.position <= max(len(text) - 1, 0)
 
 
-@pytest.mark.parametrize(
-    "bad", ["", "1.", "01", "+1", "1e1000", "0x1", "1" * 41, "١", "NaN", "1\n"]
-)
+@each_row("bad", ["", "1.", "01", "+1", "1e1000", "0x1", "1" * 41, "١", "NaN", "1\n"])
 def test_number_tokens_outside_the_form(bad: str) -> None:
     with pytest.raises(NumberError):
         number_token(bad)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "wanted"),
     [("1.500", "1.5"), ("100.00", "100"), ("1E+3", "1000"), ("0.00", "0"), ("0.10", "0.1")],
 )

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from pydantic import BaseModel
 
 from corpus import Case, load
+from rows import each_row
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
 from swapdesk.wire.orders import Order
@@ -38,7 +38,7 @@ def test_every_name_of_an_order_is_tried() -> None:
     assert VENDOR_NAMES.keys() - VALUES.keys() == {"serviceIds"}
 
 
-@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+@each_row(("ours", "theirs"), PAIRS)
 def test_their_name_is_read_and_ours_is_written(ours: str, theirs: str) -> None:
     told = {"id": "1", theirs: VALUES[ours]}
     order = decode(
@@ -51,7 +51,7 @@ def test_their_name_is_read_and_ours_is_written(ours: str, theirs: str) -> None:
     assert theirs not in written
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [pair for pair in PAIRS if pair[0] != "serviceId"])
+@each_row(("ours", "theirs"), [pair for pair in PAIRS if pair[0] != "serviceId"])
 def test_a_null_of_ours_hides_nothing_of_theirs(ours: str, theirs: str) -> None:
     assert read({ours: None, theirs: VALUES[ours]})[ours] == VALUES[ours]
     assert read({theirs: VALUES[ours], ours: None})[ours] == VALUES[ours]
@@ -85,7 +85,7 @@ def member(value: Any, path: str) -> Any:
     return value if value is None else str(value)
 
 
-@pytest.mark.parametrize("case", load("answer", name="live_shapes"), ids=lambda case: case.id)
+@each_row("case", load("answer", name="live_shapes"), ids=lambda case: case.id)
 def test_a_recorded_answer_is_read(case: Case) -> None:
     answer = json.dumps(case.input["answer"]).encode()
     read = decode(KINDS[case.input["kind"]], answer, side="client")

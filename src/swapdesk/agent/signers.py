@@ -1,9 +1,9 @@
-"""Unlocked keys. They sign whatever they are given; the decision is made before.
+"""Unlocked keys. They sign whatever they are given; whether to sign is decided elsewhere, before.
 
 Digests of EVM chains are signed by libsecp256k1 without further imports. eth_account is needed to
 encode a transaction and is imported for the first one. If eth_account accepts a document, its
-digest is a second opinion. A Solana transaction gets the signature of the key; others may have
-added theirs.
+digest is a second opinion. A Solana transaction gets the signature of the key; other signers may
+have added theirs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ _DYNAMIC_FEE = 2
 
 
 class SignerDefect(Exception):
-    """Raised if a signed result is not what was to be signed; the result was thrown away."""
+    """Raised if a new signature or signed transaction fails the check against what was to be
+    signed. It has been thrown away."""
 
 
 class EvmSigner:
-    """The open EVM key of ``address``, held until :meth:`drop`."""
+    """The open EVM key of ``address``. It stays in memory until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -49,8 +50,9 @@ class EvmSigner:
         del self._key
 
     def sign_digest(self, digest: bytes) -> str:
-        """Returns r, s and v (27 or 28) in 0x-hex, with low s. The address is recovered from the
-        signature as a check before it is returned."""
+        """Returns the signature of a 32-byte digest as 0x-hex: r, s and v (27 or 28), with low s.
+        The address is recovered from the signature first, as a check. Raises SignerDefect if the
+        check fails."""
         if len(digest) != 32:
             raise SignerDefect("a digest has 32 bytes")
         signed = self._key.sign_recoverable(digest, hasher=None)
@@ -59,8 +61,8 @@ class EvmSigner:
         return f"0x{signed[:64].hex()}{27 + signed[64]:02x}"
 
     def sign_transaction(self, payload: TransactionPayload, terms: EvmTerms) -> tuple[bytes, str]:
-        """Returns the bytes to broadcast and their hash (0x-hex). The bytes are parsed again as a
-        check before they are returned."""
+        """Returns (signed bytes, hash in 0x-hex) of an EVM transaction. The signed bytes are parsed
+        again first, as a check. Raises SignerDefect if the check fails."""
         if terms.chain_id <= 0 or payload.to != checksummed(payload.to):
             raise SignerDefect("a transaction needs its chain and whom it calls")
         from eth_account import Account
@@ -87,8 +89,8 @@ class EvmSigner:
 
 
 def signer_of(digest: bytes, signature: bytes) -> str | None:
-    """Returns the address whose key signed these 32 bytes; None if ``signature`` is no signature of
-    them. ``signature`` is r, s and the parity of y (0 or 1)."""
+    """Returns the address whose key signed the 32-byte ``digest``; None if the signature is not
+    valid. ``signature`` is r, s and the parity of y (0 or 1), 65 bytes in all."""
     try:
         public = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except ValueError:
@@ -97,14 +99,14 @@ def signer_of(digest: bytes, signature: bytes) -> str | None:
 
 
 def signing_hash(payload: TransactionPayload, terms: EvmTerms) -> bytes:
-    """Returns the 32 bytes that a signature of the transaction signs (EIP-1559, EIP-2718)."""
+    """Returns the 32 bytes that are signed for an EVM transaction (EIP-1559, EIP-2718)."""
     import rlp
 
     return keccak(bytes([_DYNAMIC_FEE]) + rlp.encode(_fields(payload, terms)))
 
 
 def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
-    """Returns the signed fields of a transaction, in order."""
+    """Returns the fields of a transaction that are signed, in the order of EIP-1559."""
     return [
         terms.chain_id,
         terms.nonce,
@@ -119,8 +121,8 @@ def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
 
 
 def _fields_of(raw: bytes) -> list[Any] | None:
-    """Returns the signed fields of a transaction, parsed from its signed bytes; None if the bytes
-    are no such transaction."""
+    """Returns the fields of a transaction that are signed, parsed from its signed bytes. None if
+    the bytes are not an EIP-1559 transaction."""
     import rlp
 
     if raw[:1] != bytes([_DYNAMIC_FEE]):
@@ -133,8 +135,8 @@ def _fields_of(raw: bytes) -> list[Any] | None:
 
 
 def digest_of_others(document: dict[str, Any]) -> bytes | None:
-    """Returns the digest of a document as the library eth-account computes it; None if eth-account
-    refuses the document."""
+    """Returns the digest of a document as computed by the library eth-account; None if eth-account
+    rejects the document."""
     from eth_abi.exceptions import EncodingError
     from eth_account.messages import encode_typed_data
     from eth_utils.exceptions import ValidationError
@@ -147,7 +149,8 @@ def digest_of_others(document: dict[str, Any]) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the document with whole numbers as Python integers."""
+    """Returns the document with its numbers, which were parsed as text, converted to Python
+    integers. A number that is not whole stays text."""
     if isinstance(value, WireNumber):
         return int(value) if value.lstrip("-").isdigit() else str(value)
     if isinstance(value, dict):
@@ -158,7 +161,7 @@ def _plain(value: Any) -> Any:
 
 
 class SolanaSigner:
-    """The open Solana key of ``address``, held until :meth:`drop`."""
+    """The open Solana key of ``address``. It stays in memory until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -176,8 +179,10 @@ class SolanaSigner:
         del self._key
 
     def sign(self, raw: bytes) -> tuple[bytes, str, bool]:
-        """Returns the transaction with our signature in its place and the others unchanged, its id
-        (the signature of the fee payer), and whether every signature is present."""
+        """Returns three values: the serialized transaction ``raw`` with this key's signature added,
+        its id (the signature of the fee payer, in base58), and True if no signature is missing.
+        Signatures of other signers stay unchanged. Raises SignerDefect if the transaction does not
+        ask for this key's signature."""
         try:
             whole = read_transaction(raw)
         except TransactionRefused as refused:

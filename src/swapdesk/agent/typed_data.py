@@ -20,8 +20,8 @@ from swapdesk.wire.encoding.numbers import WireNumber
 
 
 def unsound(code: str, words: str, path: str = "") -> PayloadRefused:
-    """Returns the refusal of a document. ``path`` is the place in the document. The words quote
-    names of the document only if these are plain identifiers."""
+    """Returns the exception that refuses a document. ``path`` says where in the document the
+    problem is. The message quotes names from the document only if they are plain identifiers."""
     return PayloadRefused(f"DOCUMENT_{code}", f"{path}: {words}" if path else words)
 
 
@@ -33,7 +33,7 @@ DOMAIN_FIELDS = {
     "verifyingContract": "address",
     "salt": "bytes32",
 }
-"""The fields that a domain may have, in the order of the standard."""
+"""The fields that a domain may have, in the order of the standard, with their types."""
 
 MAX_STRUCTS = 64
 MAX_FIELDS = 64
@@ -49,8 +49,9 @@ _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[
 
 
 class FieldType(Struct, frozen=True):
-    """The type of a field. ``name`` is an elementary type or a struct. ``dimensions`` are its array
-    lengths from the inside out, None for any length."""
+    """The type of a field. ``name`` is an elementary type or a struct. For an array, ``dimensions``
+    has the length of each level of nesting, innermost first, None where any length is allowed.
+    ``dimensions`` is empty if the type is not an array."""
 
     name: str
     dimensions: tuple[int | None, ...] = ()
@@ -65,11 +66,12 @@ class FieldType(Struct, frozen=True):
 
 
 Fields = dict[str, FieldType]
-"""The fields of a struct by name, in order."""
+"""The types of the fields of a struct, by field name and in order."""
 
 
 def is_elementary(name: str) -> bool:
-    """True if this is a type of EIP-712 itself. ``uint`` and ``int`` are not: they are aliases."""
+    """True if ``name`` is an elementary type of EIP-712, which the aliases ``uint`` and ``int`` are
+    not."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:
         return False
@@ -78,7 +80,7 @@ def is_elementary(name: str) -> bool:
 
 
 class Schema:
-    """The structs of a document by name, checked. The domain's struct is missing if the document
+    """The checked structs of a document, by name. The domain's struct is missing if the document
     does not declare it."""
 
     def __init__(self, structs: dict[str, Fields]) -> None:
@@ -86,8 +88,8 @@ class Schema:
 
     @classmethod
     def read(cls, types: object) -> Schema:
-        """Returns the checked structs. Raises PayloadRefused for anything but a map of sound,
-        finite structs."""
+        """Returns the schema in ``types``, a member of a document, after checking it. Raises
+        PayloadRefused unless ``types`` is a map of valid structs that do not contain themselves."""
         if not isinstance(types, Mapping) or not 0 < len(types) <= MAX_STRUCTS:
             raise unsound("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}
@@ -108,7 +110,8 @@ class Schema:
         return schema
 
     def uses(self, name: str) -> Iterator[str]:
-        """Yields the structs that this struct needs: itself first, then the others by name."""
+        """Yields the names of the structs that a struct needs: itself first, then the others in
+        alphabetical order."""
         structs = {name}
         waiting = [name]
         while waiting:
@@ -120,8 +123,8 @@ class Schema:
         yield from sorted(structs - {name})
 
     def encoded_type(self, name: str) -> str:
-        """Returns the encoded type, like ``Mail(Person from,string contents)`` (EIP-712: Definition
-        of encodeType)."""
+        """Returns the encoded type of a struct, like ``Mail(Person from,string contents)``
+        (EIP-712: Definition of encodeType)."""
         return "".join(
             f"{use}({','.join(f'{kind} {field}' for field, kind in self.structs[use].items())})"
             for use in self.uses(name)
@@ -196,11 +199,12 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*", re.ASCII)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
 Value = int | bool | str | bytes
-"""An elementary value as it is signed; addresses are text with their checksum."""
+"""An elementary value as it is signed. An address is text with its checksum."""
 
 
 def read_value(kind: str, raw: object, path: str) -> Value:
-    """Returns ``raw`` as a value of the elementary type ``kind``. Raises PayloadRefused."""
+    """Returns ``raw``, a JSON value, as a value of the elementary type ``kind``. ``path`` is its
+    place in the document, for the error. Raises PayloadRefused if it does not fit."""
     if kind == "bool":
         if raw is not True and raw is not False:
             raise unsound("BOOL", "a bool must be true or false", path)
@@ -252,8 +256,8 @@ def _integer(raw: object, bits: int, signed: bool, path: str) -> int:
 
 
 def encoded(kind: str, value: Value) -> bytes:
-    """Returns 32 bytes for a value whose type has a fixed size (EIP-712: Definition of
-    encodeData)."""
+    """Returns the 32 bytes that encode a value of a fixed-size type (EIP-712: Definition of
+    encodeData). Raises ValueError for any other type."""
     if isinstance(value, bool):
         return int(value).to_bytes(32, "big")
     if isinstance(value, int):
@@ -269,11 +273,13 @@ MAX_VALUES = 4096
 """The most elementary values in a document."""
 
 Node = Value | dict[str, "Node"] | list["Node"]
-"""A value as it is signed, or the fields of a struct, or the items of an array."""
+"""A value of a document as it is signed: an elementary value, the fields of a struct, or the items
+of an array."""
 
 
 class Leaf(Struct, frozen=True):
-    """One elementary value with its place and type, for a screen that shows every value."""
+    """One elementary value of a document with its path and type, for a screen that shows every
+    value."""
 
     path: str
     type: str
@@ -281,7 +287,8 @@ class Leaf(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True, dict=True):
-    """A document that can be signed. ``domain`` and ``message`` hold normalized values."""
+    """A document that can be signed. ``domain`` and ``message`` have its values in the form in
+    which they are signed."""
 
     schema: Schema
     primary_type: str
@@ -290,23 +297,24 @@ class Document(Struct, frozen=True, dict=True):
 
     @cached_property
     def digest(self) -> bytes:
-        """The 32 bytes that are signed (EIP-712: Specification)."""
+        """The 32 bytes of the document that are signed (EIP-712: Specification)."""
         return keccak(
             b"\x19\x01" + self.domain_separator + self._hash_struct(self.primary_type, self.message)
         )
 
     @cached_property
     def domain_separator(self) -> bytes:
-        """The hash of the domain, which contracts return from ``DOMAIN_SEPARATOR()``."""
+        """The hash of the document's domain, which contracts return from ``DOMAIN_SEPARATOR()``."""
         return self._hash_struct(DOMAIN, dict(self.domain))
 
     @property
     def declaration(self) -> str:
-        """The encoded type of the message, which identifies the shape of what is signed."""
+        """The encoded type of the message, by which a known form of document is recognized."""
         return self.schema.encoded_type(self.primary_type)
 
     def leaves(self) -> Iterator[Leaf]:
-        """Yields every value that is signed, the domain's first, in the order of their types."""
+        """Yields every elementary value that is signed: those of the domain first, then those of
+        the message, in the order of the types."""
         for name, value in self.domain.items():
             yield Leaf(f"domain.{name}", DOMAIN_FIELDS[name], value)
         yield from self._leaves(FieldType(self.primary_type), self.message, "message")
@@ -341,7 +349,8 @@ class Document(Struct, frozen=True, dict=True):
 
 
 def read_document(raw: object) -> Document:
-    """Returns the document. Raises PayloadRefused that names the first defect."""
+    """Returns the document in ``raw``, parsed from JSON. Raises PayloadRefused, which names the
+    first defect."""
     if not isinstance(raw, Mapping) or set(raw) != {"types", "primaryType", "domain", "message"}:
         raise unsound(
             "TOP_LEVEL", "a document is types, primaryType, domain and message, nothing else"
@@ -358,8 +367,9 @@ def read_document(raw: object) -> Document:
 
 
 def _with_domain(schema: Schema, domain: object) -> Schema:
-    """Returns the schema with the domain's type. If the type is not declared, it follows from the
-    domain's values."""
+    """Returns the schema with the type of the domain. If the document does not declare that type,
+    it is derived from ``domain``, the domain's values. Raises PayloadRefused if these have an
+    unknown field."""
     if DOMAIN in schema.structs:
         return schema
     if not isinstance(domain, Mapping) or not domain or not set(domain) <= set(DOMAIN_FIELDS):
@@ -369,7 +379,8 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
 
 
 class _Reader:
-    """A reader of values by their types, which also counts the values."""
+    """Reads the values of a document by their types. Raises PayloadRefused for a value that does
+    not fit, or for more than ``MAX_VALUES`` values."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

@@ -118,8 +118,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """Returns the call asset with this contract on this chain. The contract's case is ignored. None
-    for any other token."""
+    """Returns the token with this contract on this chain if API calls can be paid in it; otherwise
+    None. The contract's case is ignored."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

@@ -43,7 +43,7 @@ class NodeError(Exception):
 
 class NodeUnreachable(NodeError):
     """Raised if nothing was sent, so that nothing was executed. Either there was no connection, or
-    the node had asked not to be called until a time that has not come yet."""
+    the node had asked callers to wait and that time is not over yet."""
 
 
 class NodeUncertain(NodeError):
@@ -159,9 +159,9 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """Returns the exception for ``error``, the error object in a node's answer. This class
-        always returns NodeUncertain; subclasses return NodeUncertain for an error of unexpected
-        form, and exceptions of their own for the errors that they know."""
+        """Returns the exception for ``error``, the error object in a node's answer. Here it is
+        always NodeUncertain. Subclasses return exceptions of their own for the errors that they
+        know, and NodeUncertain for an error of unexpected form."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

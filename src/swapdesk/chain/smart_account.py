@@ -280,8 +280,8 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """Returns the operation as a JSON-RPC object. A factory that the operation does not have is
-    left out. ``with_signature`` says whether the signature is included."""
+    """Returns the operation as a JSON-RPC object. The factory's fields are left out if the
+    operation has no factory. ``with_signature`` says whether the signature is included."""
     fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),
@@ -306,9 +306,9 @@ def read_operation(
     exactly an operation.
 
     ``absent`` has values for missing fields; null counts as missing. If ``signed`` is True, the
-    signature must be present. Unknown fields and values in another form are refused, because nobody
-    would see what they add. The ``paymaster`` fields are refused too, because every sender pays for
-    its own operations here.
+    signature must be present. Unknown fields are refused because their effect would not be shown to
+    anybody. The ``paymaster`` fields are refused because every sender pays for its own operations
+    here.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")

@@ -199,7 +199,8 @@ class CreateTokenAccount(Struct, frozen=True):
 
 
 class Memo(Struct, frozen=True):
-    """An instruction that adds a text to the transaction; ``signers`` sign for it."""
+    """An instruction that adds a text to the transaction. ``signers`` are the accounts that must
+    sign it."""
 
     text: str
     signers: tuple[Pubkey, ...] = ()

@@ -1,6 +1,6 @@
-"""The commands. ``main`` lists them. Modules named ``*_command`` and ``*_commands`` declare them
-for click, and the other modules carry them out. ``cli_context`` is one call of a command,
-``session`` opens the desk for it.
+"""The commands of the program. ``main`` lists them. Modules named ``*_command`` and ``*_commands``
+declare commands for click; the other modules carry them out. ``cli_context`` represents one run of
+a command, and ``session`` opens the desk for it.
 
 The installed program (``scripts/swapdesk``) drops ``PYTHONPATH``, ``PYTHONSTARTUP`` and other
 variables that load code, and starts itself again without them before it imports anything of

@@ -1,4 +1,4 @@
-"""``batch``: many recipients from one file."""
+"""The commands of ``swapdesk batch``, which pay many recipients from one file."""
 
 from __future__ import annotations
 
@@ -76,10 +76,11 @@ wallet_option = click.option(
 
 @click.group()
 def batch() -> None:
-    """Many recipients from one file: planned row by row, created and paid as groups.
+    """Pay many recipients from one file. Every row is planned alone; the orders are created and
+    paid in groups.
 
-    Columns: to, sell_amount, sell (what is sold), buy (what arrives), chain (of what arrives),
-    memo, route, refund.
+    Columns: to, sell_amount, sell (the token sold), buy (the token that arrives), chain (its
+    chain), memo, route, refund.
     """
 
 
@@ -92,7 +93,7 @@ def batch() -> None:
     Declared(Effect.CHANGES_DESK, reading=True, prints=("batch_report:TemplateDocument",)),
 )
 def template() -> None:
-    """Write a template of such a file to begin with."""
+    """Write a template of a batch file, to be filled in."""
 
 
 @batch.command()
@@ -105,7 +106,7 @@ def template() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.batch.plan:PlanDocument",)),
 )
 def plan() -> None:
-    """Judge every row and show groups, totals and calls. Nothing is created.
+    """Check every row and show the groups, totals and calls of the batch. Nothing is created.
 
     Exit 2 when a row has a problem; the plan is written all the same.
     """
@@ -130,10 +131,10 @@ def plan() -> None:
     ),
 )
 def create() -> None:
-    """Create the orders of FILE, group by group; with --failed, create the rows of a BATCH (by
-    default the newest) that became no order. Nothing is paid.
+    """Create the orders of FILE, group by group; with --failed, those that are missing in a BATCH
+    (by default the newest).
 
-    Exit 4 if the service refused rows; the orders of the other rows remain.
+    Nothing is paid. Exit 4 if the service refused rows; the orders of the other rows remain.
     """
 
 
@@ -149,7 +150,7 @@ def create() -> None:
 def build() -> None:
     """Ask the service what to sign to pay a group, and check its answer. Nothing is signed or paid.
 
-    Given again, the command builds anew, as long as nothing of the group is signed.
+    Run again, the command builds anew, as long as nothing of the group is signed.
     """
 
 
@@ -166,7 +167,7 @@ def build() -> None:
 def sign() -> None:
     """Fund your smart account if it lacks money, and sign the bundle of a group.
 
-    On Solana each transaction is signed and sent; a bundle is not submitted before batch submit.
+    A bundle is only signed: batch submit submits it. On Solana each transaction is signed and sent.
     """
 
 
@@ -181,7 +182,7 @@ def sign() -> None:
 def submit() -> None:
     """Submit the signatures of a group once, and follow the bundle to its outcome.
 
-    Exit 10 if the bundle failed or was called off, 8 while its outcome is open. Given again, the
+    Exit 10 if the bundle failed or was called off, 8 while its outcome is open. Run again, the
     command sends nothing that may have arrived already.
     """
 
@@ -255,4 +256,4 @@ def status() -> None:
     from_journal=True,
 )
 def export() -> None:
-    """Write the results as CSV, one line for each row that was created."""
+    """Write the results of a batch as CSV, one line for each row that became an order."""

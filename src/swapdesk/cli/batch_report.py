@@ -1,4 +1,4 @@
-"""Plans, creates, pays and shows batches: what the commands of ``batch`` do."""
+"""Carries out the commands of ``batch``: plans, creates, pays and shows batches."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ from swapdesk.wire.tokens import Token
 
 
 class TemplateDocument(Struct, frozen=True):
-    """The text of the template, or the file to which it was written."""
+    """The result of ``batch template``: the text of the template, or the file to which it was
+    written."""
 
     template: str | UnsetType = UNSET
     file: str | UnsetType = UNSET
@@ -159,8 +160,8 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
 
 
 def sells_words(plan: BatchPlan) -> str:
-    """Returns the amounts to sell, such as ``250 USDC on Ethereum``, one for each token that is
-    sold."""
+    """Returns the amounts that a plan sells, such as ``250 USDC on Ethereum``, one for each token
+    and separated by commas."""
     return ", ".join(
         f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
         for total in plan.totals
@@ -168,8 +169,9 @@ def sells_words(plan: BatchPlan) -> str:
 
 
 def wallet_words(total: Total) -> str:
-    """Returns how much the wallet has, such as ``10,000 of 50,000 USDC on Ethereum in trading;
-    40,000 are missing``, or why the balance is not known."""
+    """Returns how much of the needed amount the wallet has, such as ``10,000 of 50,000 USDC on
+    Ethereum in trading; 40,000 are missing``, or why its balance is not known. ``trading`` is the
+    account's name."""
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     payer, has = total.payer, total.held
     if payer is None or has is None:
@@ -181,8 +183,8 @@ def wallet_words(total: Total) -> str:
 
 
 def arrives_words(plan: BatchPlan) -> str:
-    """Returns the estimated payouts, such as ``≈ 107.9 XRP on XRP Ledger``, one for each token that
-    is bought."""
+    """Returns the estimated payouts of a plan, such as ``≈ 107.9 XRP on XRP Ledger``, one for each
+    token and separated by commas."""
     return ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals
@@ -190,7 +192,8 @@ def arrives_words(plan: BatchPlan) -> str:
 
 
 def group_words(group: Group) -> str:
-    """Returns a group in words: ``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``."""
+    """Returns a line that describes a group of orders: ``20 rows on Ethereum, 1 bundle of 20
+    transfers, signed once``."""
     count = len(group.rows)
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
     if group.paid == "bundle":
@@ -238,7 +241,7 @@ def write_template(call: CliContext, out: Path | None) -> None:
 
 
 def new_file(out: Path, content: bytes) -> Path:
-    """Writes a new file and returns its path. Raises an error with exit 2 if the file exists or
+    """Writes a new file and returns its path. Raises CommandError (exit 2) if the file exists or
     cannot be written."""
     if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
@@ -255,8 +258,10 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """Plans a file without the rows to ``skip``; the plan is checked against limits and the
-    balances of ``payer``. Exit 2 if the file cannot be read."""
+    """Plans the batch in a file, without the rows numbered in ``skip``. A row that names no token
+    sells ``sell``. The plan is compared with the limits of the pairs and the balances of the
+    account ``payer`` (if empty, of all accounts). Raises CommandError (exit 2) if the file cannot
+    be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -272,8 +277,8 @@ async def planned(
 
 
 def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
-    """Returns the sheet with the rows to ``skip`` marked as skipped. Exit 2 if no row has one of
-    these numbers."""
+    """Returns the sheet with the rows numbered in ``skip`` marked as skipped. Raises CommandError
+    (exit 2) if the file has no row with one of these numbers."""
     try:
         return skipping(sheet, skip)
     except KeyError as error:
@@ -283,8 +288,8 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 
 
 async def planned_sheet(call: CliContext, sheet: Sheet, sell: str, *, payer: str = "") -> BatchPlan:
-    """Plans the rows of a sheet; a row that names no token sells ``sell``. If ``payer`` is empty,
-    any account of the wallet may pay."""
+    """Plans the rows of a sheet. A row that names no token sells ``sell``. ``payer`` is the account
+    that pays; if it is empty, any account of the wallet may pay."""
     await load_catalog(call)
     desk = call.desk
     planner = BatchPlanner(
@@ -321,8 +326,9 @@ async def create_batch(
     again: bool,
     failed: bool,
 ) -> int:
-    """Creates and prints every group of a file or, with ``failed``, the rows of a batch that
-    failed."""
+    """Creates the orders of the file ``what``, group by group, and prints them. With ``failed``,
+    ``what`` is a batch instead, and orders are created for those of its rows that have none.
+    Returns the exit code."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -340,8 +346,9 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans those rows of a batch that became no order. The batch is the named one, or the newest
-    if none is named. Returns the batch's name and the plan."""
+    """Plans those rows of a batch that became no order. ``named`` is the batch's id or the
+    beginning of the id; None stands for the newest batch. Returns the batch's name, for messages,
+    and the plan."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -363,8 +370,9 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Shows the plan of ``name``, a file or batch, and asks ``question``. Returns only if the
-    answer is yes. Exit 2 if rows have problems, 9 if there are warnings that were not accepted."""
+    """Prints the plan and asks ``question``; returns only if the answer is yes. ``name`` is the
+    file or batch that the messages mention. Raises CommandError: exit 2 if rows have problems, 9 if
+    there are warnings that were not accepted, 130 if the answer is not yes."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -415,9 +423,10 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Records the plan in the journal and creates its groups. If ``payer`` is given, the journal
-    also notes that this account pays the groups, so that a later ``batch resume`` pays them, too.
-    If a group could not be created, prints the batch and raises CommandError."""
+    """Records the plan in the journal, creates its groups at the service, and returns the batch.
+    Unless ``payer`` is None, the journal also records that ``batch resume`` is to pay all groups:
+    from this account, or from the first of each chain if ``payer`` is empty. If a group could not
+    be created, prints the batch and raises CommandError."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -436,8 +445,9 @@ async def created(
 
 
 async def gone_on(call: CliContext, batch_id: str) -> Batch:
-    """Continues to create a batch: looks up groups of unknown outcome, and creates those that were
-    never sent. If a group could not be created, prints the batch and raises CommandError."""
+    """Continues the creation of a batch: looks up groups whose outcome is unknown, and creates
+    groups that were never sent. If a group could not be created, prints the batch and raises
+    CommandError."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
     async for group, error in creation.run(batch_id):
@@ -452,9 +462,9 @@ async def gone_on(call: CliContext, batch_id: str) -> Batch:
 
 
 def _before(batch: Operation) -> CommandError:
-    """Returns the error for rows that were already created as ``batch``. If that batch is open, the
-    error names the command that resumes it; otherwise it names ``--again``, which creates the rows
-    once more."""
+    """Returns the error for a file whose rows were already created as ``batch``. The error names
+    the next command: ``batch resume`` if that batch is not finished, otherwise ``--again``, which
+    creates all rows once more."""
     name = batch.id[:8]
     go_on = f"you: swapdesk batch resume {name} goes on with it"
     anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
@@ -473,9 +483,10 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Returns the error for a batch whose creation went wrong; None if nothing did. The error has
-    exit 8 if the outcome of a group is unknown. Otherwise it is made from ``stopped``, the error
-    that stopped the creation, or says which order differs from its row."""
+    """Returns the error to raise after groups of a batch were created; None if everything went
+    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise the error reports
+    ``stopped``, the error that stopped the creation; without one, it names the first row for which
+    the service created a different order."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -503,7 +514,8 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
 
 
 def creation_exit(call: CliContext, batch: Batch) -> int:
-    """Returns exit 4 if the service refused rows, and tells how to ask for them again; else 0."""
+    """Returns the exit code after a batch was created: 4 if the service refused rows, otherwise 0.
+    If rows were refused, also prints the command that tries them again."""
     failed = sum(row.became == "failed" for row in batch.rows)
     if not failed:
         return Exit.DONE
@@ -526,8 +538,8 @@ _ENDS = {
     "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
     "NO_ACCOUNT": Exit.NOT_FOUND,
 }
-"""Exit codes by error code for a payment that failed. An error code that is missing here gets exit
-9, which means that the desk or the wallet refused."""
+"""Exit codes by error code, for a payment that failed. An error code that is missing here gets exit
+9: the desk or the wallet refused."""
 
 
 async def settle_group(
@@ -539,9 +551,10 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Carries out the steps of one group up to the step ``until``, and prints the group. If no
-    ``group`` is named, takes the first that has not ended. ``account`` is a name or an address; if
-    it is empty, the first account of each chain pays."""
+    """Carries out the steps of one group until the step ``until`` is done, and prints the batch.
+    ``group`` is the number of the group; None stands for the first group that is not finished.
+    ``account`` is the name or address of the payer; if it is empty, the first account of each chain
+    pays."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -567,7 +580,7 @@ async def run_batch(
     accept_warnings: bool,
     again: bool,
 ) -> int:
-    """Plans, creates and pays a file, group by group."""
+    """Plans, creates and pays the batch in a file, group by group. Returns the exit code."""
     require_yes(call, yes=yes)
     plan = await planned(call, file, sell, decimal_comma, skip, payer=account)
     await require_agreed(call, file.name, plan, PAY, yes=yes, accept_warnings=accept_warnings)
@@ -578,8 +591,9 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Continues a batch: looks for groups of unknown outcome, creates those that were never sent,
-    and pays those whose payment had begun."""
+    """Continues a batch that was interrupted: looks up groups whose outcome is unknown, and creates
+    groups that were never sent. Then pays the groups: all of them if the journal records a payer
+    for the batch, otherwise those whose payment had begun. Returns the exit code."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -598,8 +612,9 @@ async def resume_batch(call: CliContext, name: str | None, account: str, yes: bo
 
 
 def _refuse_idle(call: CliContext, batch: Batch) -> None:
-    """Raises CommandError if the batch has an unpaid group but no work that was interrupted, so
-    that there is nothing to resume."""
+    """Raises CommandError if a group still has to be paid, although ``batch resume`` found nothing
+    to continue. The error reports the bundle of this group if it failed; otherwise it says that
+    nothing was interrupted."""
     due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
@@ -623,8 +638,8 @@ def _refuse_idle(call: CliContext, batch: Batch) -> None:
 async def _all_groups(
     call: CliContext, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
-    """Pays one group after another and stops at the first failure. With ``begun``, pays only groups
-    for which something was already signed."""
+    """Pays the groups of a batch one after another, until one fails. With ``begun``, pays only
+    groups for which something was signed earlier. Returns the exit code."""
     work = _Work(call, account, yes=yes)
     for standing in standings(call.desk.journal, batch.id):
         if standing.next is None or (begun and not standing.begun):
@@ -639,8 +654,8 @@ async def _all_groups(
 
 
 async def _tell_paid(call: CliContext, batch: Batch) -> None:
-    """Prints the batch, with the orders of paid groups read once from the service. If the service
-    cannot be asked, the exit code does not change, because the deposits are paid."""
+    """Prints the batch, after reading the orders of paid groups once from the service. A failure to
+    read them does not change the command's exit code, because the deposits are paid."""
     paid = {
         standing.group.number
         for standing in standings(call.desk.journal, batch.id)
@@ -650,8 +665,8 @@ async def _tell_paid(call: CliContext, batch: Batch) -> None:
 
 
 class _Work(Watch):
-    """Pays the groups of one command. The keys are unlocked when they are first needed and stay
-    unlocked for the further groups. Each event is printed once."""
+    """Pays the groups of one command. The keys are unlocked when they are first needed, and stay
+    unlocked for the remaining groups."""
 
     def __init__(self, call: CliContext, account: str, *, yes: bool) -> None:
         self._call = call
@@ -662,8 +677,8 @@ class _Work(Watch):
         self._seen: set[str] = set()
 
     async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
-        """Carries out the steps of a group up to the step ``until``, and returns the outcome.
-        Raises CommandError if the first step cannot begin."""
+        """Carries out the steps of a group until the step ``until`` is done, and returns the
+        outcome. Raises CommandError if no step can begin."""
         self._group = standing.group.number
         money = standing.whereabouts
 
@@ -723,7 +738,8 @@ async def _ready(call: CliContext) -> None:
 
 
 async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
-    """Raises CommandError if this wallet cannot pay the plan. Called before anything is created."""
+    """Raises CommandError if the wallet cannot pay for the plan. Call this function before anything
+    is created."""
     try:
         await require_payers(call.desk, plan, account)
     except Stopped as error:
@@ -757,8 +773,8 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
 
 
 def _refuse_early(standing: GroupStanding, until: Until) -> None:
-    """Raises CommandError if the group is not ready for the step ``until``, because ``batch
-    submit`` signs nothing and ``batch sign`` builds nothing."""
+    """Raises CommandError if an earlier command is needed before the step ``until``, because
+    ``batch submit`` signs nothing and ``batch sign`` builds nothing."""
     if standing.next is not None and standing.next < until:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -770,8 +786,8 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
 
 
 def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
-    """Raises CommandError if the outcome has a failure. The exit code is 8 as long as the bundle or
-    a payment of the group is open."""
+    """Raises CommandError if the outcome is a failure. Its exit code is 8 as long as the bundle or
+    another payment of the group may still arrive."""
     failure = outcome.failure
     if failure is None:
         return
@@ -794,8 +810,8 @@ _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"
 
 
 class TransactionFacts(Struct, frozen=True):
-    """One transaction that the wallet signed for a group. ``serviceIds`` are the orders whose
-    deposits it pays directly."""
+    """One transaction that the wallet signed for a group. ``serviceIds`` are the ids of the orders
+    whose deposits it pays directly; a transfer that only funds the smart account has none."""
 
     PRINTED: ClassVar = {
         "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
@@ -823,8 +839,8 @@ class TransactionFacts(Struct, frozen=True):
 
 
 class GroupDocument(Struct, frozen=True):
-    """A group with its payment. ``bundle`` is None before it is built; ``rows`` are row numbers of
-    the file."""
+    """A group of a batch and its payment. ``bundle`` is None before the bundle is built; ``rows``
+    are the numbers of the group's rows in the file."""
 
     PRINTED: ClassVar = {
         "group": "standing.group.number", "chain": "standing.group.chain",
@@ -848,14 +864,14 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def money(self) -> str:
-        """Says where the money is, as a sentence without a full stop. The recipients are named as
-        far as the orders say that their payouts arrived."""
+        """A sentence, without its full stop, that says where the group's money is. Payouts count as
+        arrived only if the orders say so."""
         arrived = "" if self.payouts is None else self.payouts.whereabouts
         return arrived or self.standing.whereabouts
 
     @property
     def next(self) -> str:
-        """Who acts next, with the command to give."""
+        """Who acts next, with the command that the user should run, if any."""
         group, due, batch = self.standing.group, self.standing.next, self.standing.batch_id[:8]
         if group.multi_id is None:
             return (
@@ -870,7 +886,7 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Labels and values for the table."""
+        """Pairs (label, value) about the group, for printing."""
         group, bundle = self.standing.group, self.standing.bundle
         funding = [
             (
@@ -894,8 +910,8 @@ class GroupDocument(Struct, frozen=True):
 
 class BatchDocument(Struct, frozen=True):
     """A batch with every group and every row of its file. ``money`` and ``next`` describe one
-    group: the first that has not ended; if all have, the first whose payouts did not all arrive;
-    otherwise the last."""
+    group: the first that is not finished, else the first whose payouts have not all arrived, else
+    the last."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",
@@ -924,14 +940,14 @@ class BatchDocument(Struct, frozen=True):
 
 
 class ResultsDocument(Struct, frozen=True):
-    """The results of a batch, one row for each created order."""
+    """The results of a batch, one entry for each row that became an order."""
 
     batch: str
     rows: list[ResultRow]
 
 
 class ResultsFileDocument(Struct, frozen=True):
-    """The file that the results were written to, and how many rows it has."""
+    """The file to which the results of a batch were written, and the number of its rows."""
 
     batch: str
     file: str
@@ -939,13 +955,13 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]
-"""Two values: the orders of a batch by id, and the error that stopped reading them, or None. An
-order that was not read from the service is as the journal has it."""
+"""Two values: the orders of a batch by order id, and the error that stopped reading them, or None.
+An order that could not be read from the service is given as the journal has it."""
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
-    """Tells which orders could not be read, and returns the exit code of the error (3 to 8); 0 if
-    there was none."""
+    """Prints that the shown orders may be out of date, because ``error`` stopped reading them, and
+    returns the exit code for it. If ``error`` is None, prints nothing and returns 0."""
     if error is None:
         return Exit.DONE
     failure = of_client_error(error)
@@ -963,7 +979,8 @@ async def show_status(call: CliContext, name: str | None) -> int:
 
 
 async def export_batch(call: CliContext, name: str | None, out: Path | None) -> int:
-    """Writes the results of a batch, one line for each row that was created."""
+    """Writes the results of a batch as CSV, one line for each row that became an order, to the file
+    ``out`` or to standard output. Returns the exit code."""
     batch = require_batch(call, name)
     orders, error = await ask_orders(call, batch)
     rows = result_rows(batch, orders)
@@ -978,8 +995,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch from the journal, with the orders that were read from the service in
-    ``asked``. Returns the exit code of the error in ``asked``; 0 if there was none."""
+    """Prints the batch from the journal, with the state of the orders as in ``asked``. Returns the
+    exit code for the error in ``asked``; 0 if it has none."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
@@ -1035,9 +1052,9 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Reads orders of a batch from the service, one call for each group for which ``of`` returns
-    True, until a call fails. An order that was not read, or that the service no longer knows, is as
-    the journal has it."""
+    """Reads the orders of a batch from the service, with one call for each group for which ``of``
+    returns True. Stops at the first failed call. Orders that were not read, or that the service no
+    longer knows, are returned as the journal has them."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):

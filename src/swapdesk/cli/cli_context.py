@@ -1,5 +1,5 @@
-"""What one run of a command has: its output, its options and the desk opened for it. Also the
-decorators with which commands are declared."""
+"""One run of a command: its output, its options and the desk that was opened for it. The module
+also has the decorators that declare commands."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 class Effect(StrEnum):
     MOVES_MONEY = "moves money"
-    """The command signs, pays, creates an order that may be paid at once, or sends signed
+    """The command may sign, pay, create an order that may be paid at once, or send signed
     transactions."""
     SPENDS_LIMIT = "spends a limit"
-    """The command uses up part of a limit on quotes or orders within a window of time."""
+    """The command may use up part of a limit on quotes or orders per minute, hour or day."""
     CHANGES_DESK = "changes the desk"
-    """The command writes files, keys or notes on this machine, or sets a fault in the sandbox."""
+    """The command may write files, keys or notes on this machine, or set a fault in the sandbox."""
     ONLY_READS = "only reads"
 
 
 class Declared(Struct, frozen=True):
-    """The facts of a command, declared beside its function.
+    """The facts about a command, declared beside its function.
 
     ``effect`` is the strongest effect the command can have. ``prints`` names the types of its JSON
-    documents as ``module:Name``; each run prints one of them. A command without JSON documents says
-    in ``instead`` what it does. ``reading`` is True if the command is allowed on a read-only desk,
-    which creates, signs and spends nothing and does not ask the wallet agent, the process with the
+    documents as ``module:Name``; each run prints one of them. A command without JSON documents
+    describes its output in ``instead``. ``reading`` is True if the command is allowed on a
+    read-only desk, which creates, signs and spends nothing and does not start the process with the
     keys.
     """
 
@@ -69,14 +69,15 @@ class CliContext(Struct):
     read_only: bool = False
     passphrase_fd: int | None = None
     passphrase: Secret | None = None
-    """The pass phrase read from the descriptor, kept because a descriptor can be read only once."""
+    """The pass phrase that was read from ``passphrase_fd``, kept because a descriptor can be read
+    only once; None before it was read."""
     opened: Desk | None = None
     sandbox: SandboxLifetime | None = None
     """The sandbox that the desk uses; None on a live profile."""
 
     @property
     def desk(self) -> Desk:
-        """The desk that was opened for this call (``cli.session``)."""
+        """The desk that was opened for this run by ``cli.session``."""
         assert self.opened is not None
         return self.opened
 
@@ -85,9 +86,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. If they have a problem, raises an error with exit 2,
-        unless ``lenient`` or ``mending`` is True. With ``mending``, a profile that does not exist
-        is accepted, too."""
+        """Reads configuration and environment. Raises CommandError (exit 2) if they have a problem.
+        With ``lenient``, only a profile that does not exist is such a problem; with ``mending``,
+        not even that, so that the configuration can be repaired."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -112,13 +113,14 @@ class CliContext(Struct):
 
     @property
     def interactive(self) -> bool:
-        """True if a person can be asked: standard input and standard error are terminals."""
+        """True if a person can be asked a question: standard input and standard error are both
+        terminals."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """Returns the next step for a profile that does not exist; empty if the command line named the
-    profile."""
+    """Returns advice for a profile that does not exist. ``problem`` says where the profile is
+    named; None means on the command line, and the advice is then empty."""
     if problem is None:
         return ""
     if problem.file is None:
@@ -129,8 +131,8 @@ def _mend_profile(problem: ConfigProblem | None) -> str:
 
 
 def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
-    """Returns the problems of ``config.toml`` and the environment, including those of ``[keys]``
-    and of the theme's name."""
+    """Returns all problems of ``config.toml`` and of the environment, including unknown commands in
+    ``[keys]`` and an unknown theme."""
 
     problems = list(settings.problems)
     if settings.keys:
@@ -156,16 +158,16 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Raises an error with exit 2 for the first broken rule. Each rule has four values: whether it
-    is broken, the error code, the argument or option at fault, and the error's sentence."""
+    """Raises CommandError (exit 2) for the first rule that is broken. Each rule is a tuple: True if
+    it is broken, the error code, the argument or option at fault, and the sentence of the error."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Returns a click callback that reads an option's text with ``read``. If the option was not
-    given, its value stays None."""
+    """Returns a click callback for an option. The callback passes the option's text to ``read``; if
+    the option is not given, its value stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -176,9 +178,8 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text`` if ``fits`` returns True for it. Otherwise raises an error:
-    with the message ``no_number`` if the text is no number, with ``outside`` if the number does not
-    fit."""
+    """Returns the number in ``text``. Raises click.BadParameter with the message ``no_number`` if
+    the text is not a number, or with ``outside`` if ``fits`` returns False for the number."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -189,8 +190,8 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines several options and arguments into one decorator. The help lists them in reverse
-    order."""
+    """Combines several click decorators for options and arguments into one. The help lists them in
+    reverse order."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:
@@ -221,14 +222,14 @@ global_options = options(
         help="The profile to use; sandbox by default.",
     ),
 )
-"""Options of the program and of every command: ``--profile``, ``--json``, ``--plain``,
+"""The options of the program and of every command: ``--profile``, ``--json``, ``--plain``,
 ``--read-only`` and ``--passphrase-fd``."""
 
 
 def desk_command(declared: Declared) -> Callable[[F], F]:
-    """Declares a click command: adds the options of every command, and passes the
-    :class:`CliContext` first. On a read-only desk, a command that is not ``reading`` is refused
-    before it does anything."""
+    """Returns a decorator for a click command. It adds the options of every command, and passes a
+    :class:`CliContext` as the first argument. On a read-only desk, a command that is not
+    ``reading`` is refused before it does anything."""
 
     def decorated(command: F) -> F:
         @global_options
@@ -259,14 +260,14 @@ def desk_command(declared: Declared) -> Callable[[F], F]:
 
 
 def declared_of(command: click.Command) -> Declared:
-    """Returns the facts of a command made by :func:`desk_command`."""
+    """Returns the facts that :func:`desk_command` attached to a command."""
     declared: Declared = command.callback.declared  # type: ignore[union-attr]
     return declared
 
 
 def named(place: str) -> Any:
-    """Imports the object named by ``module:name``; the module is in this package unless its name
-    has dots."""
+    """Imports the object that ``place`` names as ``module:name``. A module name without dots is a
+    module of this package."""
     module, _, name = place.partition(":")
     return getattr(
         importlib.import_module(module if "." in module else f"{__package__}.{module}"), name
@@ -283,11 +284,14 @@ def _carried_out(
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
-    """Declares a command that only runs the function ``work``, named as ``module:function``. The
-    decorated click function supplies only the help and the options. ``runner`` opens what the
-    command needs; it gets ``how`` and the options named in ``places``, and passes what it opened to
-    ``work``, which gets the other options by name. ``check`` may refuse the options before anything
-    is opened. A command that ``signs`` needs ``--yes`` if nobody can be asked."""
+    """Returns a decorator for a command that only runs the function ``work``, named as
+    ``module:function``. The decorated function is empty: it supplies the help and the options.
+
+    The function ``runner`` opens what the command needs. It is called with ``how`` and the options
+    named in ``places``, and calls ``work`` with what it opened and all other options. ``check``
+    gets all options and may raise an error before anything is opened. With ``signs``, the command
+    needs ``--yes`` if nobody can be asked.
+    """
 
     def decorated(command: F) -> F:
         @functools.wraps(command)
@@ -310,25 +314,27 @@ def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
 
 
 on_call = functools.partial(_carried_out, "cli_context:run_alone")
-"""Declares a command for which nothing is opened. As with the decorators below, the first argument
-of ``work`` is the call (:class:`CliContext`); only with :data:`on_store` it is not."""
+"""Returns a decorator for a command that needs nothing opened. ``work`` gets the
+:class:`CliContext` as its first argument; so it does with the decorators below, except
+:data:`on_store`."""
 on_desk = functools.partial(_carried_out, "session:run_session")
-"""Declares a command on the connected desk, which is ``call.desk``."""
+"""Returns a decorator for a command on the connected desk, which is ``call.desk``."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
-"""Declares a command that needs only the wallet's keys. The first two arguments of ``work`` are the
-call and the wallet."""
+"""Returns a decorator for a command that needs only the wallet's keys. The first two arguments of
+``work`` are the :class:`CliContext` and the wallet."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
-"""Declares a command on the connected desk with a wallet that is ready to sign."""
+"""Returns a decorator for a command on the connected desk, with a wallet that can sign."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
-"""Declares an operator's command on the store, the database of a service. The first three arguments
-of ``work`` are the output, the store, and the record of what the operator does."""
+"""Returns a decorator for an operator's command on the store, which is the database of a service.
+The first three arguments of ``work`` are the output, the store, and the record of who acts and
+when."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
-"""Declares a command on the connected desk of a sandbox."""
+"""Returns a decorator for a command on the desk connected to a sandbox."""
 
 
 def _require_text(context: click.Context) -> None:
-    """Exit 2 if an argument is not UTF-8, because no request, file or journal can hold such a text.
-    File names may be any bytes."""
+    """Raises click.BadParameter (exit 2) if an argument is not UTF-8, because no request, file or
+    journal can store such a text. File names may be any bytes."""
     for given in context.command.params:
         value = context.params.get(given.name or "")
         for word in value if isinstance(value, tuple) else (value,):
@@ -346,7 +352,7 @@ def narrow(
     passphrase_fd: int | None,
 ) -> None:
     """Applies the options that were given after a command's name. They replace the same options
-    given before it, except that ``--read-only`` counts wherever it is given."""
+    given before it. ``--read-only`` is never switched off."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
@@ -359,7 +365,8 @@ def narrow(
 
 
 def refuse_to_write(call: CliContext) -> None:
-    """Exit 9 on a read-only desk, before the service or the wallet is asked."""
+    """Raises CommandError (exit 9) on a read-only desk. Called before the service or the wallet is
+    used."""
     if not call.settings().reads_only:
         return
     from swapdesk.flows.failure_messages import MAY_WRITE
@@ -415,12 +422,13 @@ LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
         operation_rows,
     ),
 }
-"""Lists that can stand at the end of a command's help, by name. Each has a title, a sentence, and a
-function that returns the list's rows."""
+"""Lists that can be printed at the end of a command's help, by name. Each has a title, a sentence,
+and a function that returns its rows as pairs of texts."""
 
 
 class WithLists(click.Command):
-    """A command whose help ends with some of :data:`LISTS`."""
+    """A click command whose help ends with some of the lists in :data:`LISTS`, namely those named
+    in ``lists``."""
 
     def __init__(self, *words: Any, lists: tuple[str, ...], **more: Any) -> None:
         super().__init__(*words, **more)

@@ -1,8 +1,8 @@
-"""How commands end: exit codes, error codes, and the message for each: the cause, where the money
-is, and who acts next.
+"""How a command ends with an error: exit codes, error codes, and the message of each code (the
+cause, where the money is, and who acts next). Scripts branch on the exit code and the error code.
 
-Scripts branch on the exit code and the error code. ``OWN_ROWS`` has the desk's own codes with their
-messages; a command that passes its own message says more about the case at hand.
+``OWN_ROWS`` has the desk's own codes with general messages; a command may pass a more specific
+message.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
 
 
 class Retry(StrEnum):
-    """Whether it helps to give the same command again after an error."""
+    """Whether giving the same command again helps after an error."""
 
     YES = "yes"
-    """The same command may be given again: either nothing was done, or the service and the desk do
-    not repeat what was done."""
+    """The same command may be given again: either nothing was done, or what was done is not
+    repeated."""
     LATER = "later"
-    """The same command helps later, after a limit's window of time, a transaction, or another desk
-    has ended."""
+    """The same command helps later: when a limit's minute, hour or day is over, a transaction is
+    confirmed, or another desk has finished."""
     CORRECTED = "corrected"
-    """The same command helps only after the step in ``next`` was done."""
+    """The same command helps only after the user has carried out the step in ``next``."""
     NO = "no"
     """The user should look at what happened before giving the command again, because something may
-    have been done, or the command has already done its work."""
+    have been done, or the command has done its work."""
 
 
 class Exit(IntEnum):
-    """How a command ends: the exit code, its meaning, and whether to give the command again."""
+    """How a command ends: its exit code, the meaning, and whether giving the same command again
+    helps."""
 
     means: str
     retry: Retry
@@ -53,7 +54,8 @@ class Exit(IntEnum):
     BAD_INPUT = 2, "bad input or ambiguity", Retry.CORRECTED
     """Bad input, an ambiguous token, or a wrong or missing setting."""
     THRESHOLD = 3, "a threshold was exceeded; nothing was created", Retry.YES
-    """A limit set by the caller was exceeded: the loss in value, or the time to wait."""
+    """A threshold set by the user was exceeded: the loss in value, the minimum output, or the time
+    to wait."""
     REFUSED = 4, "refused by the service", Retry.CORRECTED
     """Refused by the service (401, 403, 409, 422 and other refusals), or no usable route."""
     NOT_FOUND = 5, "not found", Retry.CORRECTED
@@ -61,21 +63,20 @@ class Exit(IntEnum):
     UNREACHABLE = 7, "not reachable or 5xx; nothing was created", Retry.YES
     """The service was not reachable, or its answer was a 5xx or unusable; nothing was created."""
     UNKNOWN = 8, "outcome unknown; journaled, see orders list", Retry.NO
-    """The outcome of a create is not known; the request is in the journal."""
+    """It is unknown whether the service carried the request out; the request is in the journal."""
     OWN_REFUSAL = 9, "refused by the desk's own checks", Retry.CORRECTED
-    """Refused by the desk's own checks."""
+    """The desk's own checks, or the wallet's, refused."""
     ENDED_OTHERWISE = 10, "an order ended otherwise than completed", Retry.NO
-    """An order ended in another way than completed."""
+    """At least one order ended in another way than completed."""
     NOT_WRITTEN = 11, "the output could not be written; what was done stands", Retry.NO
-    """Standard output could not be written; the effects of the command remain."""
+    """Standard output could not be written. Everything else that the command did remains done."""
     INTERRUPTED = 130, "interrupted", Retry.YES
     """Ctrl-C, or a question that was not answered with yes."""
 
 
 class ErrorCodeFacts(Struct, frozen=True):
-    """An error code with its message. ``exits`` are the exit codes with which it can occur; there
-    are several if checks with different exit codes report it. ``status`` is the HTTP status if a
-    service answers with this code."""
+    """An error code with its general message. ``exits`` are the exit codes that commands end with
+    if they report this code. ``status`` is the HTTP status if a service answers with this code."""
 
     code: str
     means: str
@@ -91,8 +92,9 @@ class ErrorCodeFacts(Struct, frozen=True):
 @dataclass(eq=False)
 class CommandError(Exception):
     """The error that ends a command. ``fields`` maps each wrong input to an object with a
-    ``message``, as in error bodies of the API; some of these objects have more members. ``money``
-    and ``next`` default to those of the code (``OWN_ROWS``)."""
+    ``message`` and sometimes more members, as in error bodies of the API. ``money`` says where the
+    money is, and ``next`` who acts next; if one is empty, it is filled with the usual text for the
+    error code."""
 
     PRINTED: ClassVar = {
         "code": "code", "message": "message", "status": "status", "requestId": "request_id",
@@ -119,14 +121,14 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The code that stands for a whole family of codes, such as ``BAD`` for ``BAD_AMOUNT``; the
-        code itself if it belongs to no family."""
+        """The name of the family of error codes that this code belongs to, such as ``BAD`` for
+        ``BAD_AMOUNT``; the code itself if it belongs to none."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
     def noun(self) -> str:
-        """The noun by which this code differs from the other codes of its family, such as
-        ``amount`` for ``BAD_AMOUNT``; empty if the code belongs to no family."""
+        """The noun that distinguishes this code within its family, such as ``amount`` for
+        ``BAD_AMOUNT``; empty if the code belongs to no family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
@@ -145,8 +147,8 @@ def bad_input(
     next: str = "",
     **facts: Any,
 ) -> CommandError:
-    """Returns an error with exit 2. ``field`` is the argument at fault; ``facts`` are further
-    members of its entry in ``fields``."""
+    """Returns an error with exit 2. ``field`` is the argument or option at fault; ``facts`` are
+    further members of its entry in ``fields``."""
     fields = {field: {"message": message, **facts}} if field else {}
     return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
 
@@ -161,8 +163,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Turns an error of the type ``kind``, raised inside the ``with`` block, into an error with
-    exit 2. Its message is ``before``, followed by the first error's reason as a sentence."""
+    """A context manager that replaces an error of the type ``kind`` by a CommandError with exit 2.
+    The new message is ``before``, followed by the reason of the original error as a sentence."""
     try:
         yield
     except kind as error:
@@ -193,13 +195,13 @@ def unusable_journal(problem: str) -> CommandError:
 
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
-"""Says where the money is after a command about existing orders failed. Such a command never moves
-the money that was paid for these orders."""
+"""Where the money is, after a command about existing orders failed. Such a command never moves the
+money that was paid for these orders."""
 UNSENT = "nothing was sent"
-"""Says where the money is if a command line cannot be read. Then the program knows neither what was
-intended nor which money is meant."""
+"""Where the money is, if the command line cannot be understood: then it is unknown which money it
+was about."""
 UNSERVED = "where it was; this process does nothing"
-"""Says where the money is if a service's process does not start or cannot continue."""
+"""Where the money is, if the process of a service does not start or cannot continue."""
 CORRECT = "you: correct the command"
 JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox; none of it is real"
@@ -605,8 +607,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "NOT_WITHDRAWN": "withdrawal",
     },
 }  # fmt: skip
-"""Families of error codes that differ only in a noun, such as ``BAD_AMOUNT``: for the name of each
-family, its codes and their nouns."""
+"""Families of error codes that differ only in a noun, such as ``BAD_AMOUNT``. The name of each
+family is mapped to its codes, and each code to its noun."""
 
 _FAMILY_OF = {
     code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
@@ -622,8 +624,8 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """Returns the facts of an error code. If ``retry`` is not given, the first of the exit codes in
-    ``exits`` says whether giving the command again helps."""
+    """Returns the facts of an error code. If ``retry`` is None, the first exit code in ``exits``
+    decides whether giving the command again helps."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -644,7 +646,9 @@ OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 def missing_extra(
     what: str, packages: Sequence[str], extra: str, otherwise: str = ""
 ) -> CommandError:
-    """Returns an error with exit 2 that names the command to install the missing packages."""
+    """Returns an error with exit 2 that names the command which installs the missing packages.
+    ``what`` needs them, ``extra`` contains them, and ``otherwise`` is what the user may do instead,
+    or empty."""
     from swapdesk.installation import install
 
     return CommandError(
@@ -656,8 +660,8 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """Translates an error of another package into the error that ends a command. Returns None if
-    the error is no expected one, which means that the program has a defect."""
+    """Returns the CommandError for an error of another package; None if such an error is not
+    expected, which means that the program has a defect."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -697,7 +701,7 @@ READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.htm
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
     """Returns an error with exit 9 if ``error`` says that a file of the desk cannot be read or
-    written; None if ``error`` is of another kind."""
+    written; None for any other error."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):
@@ -724,14 +728,14 @@ NOT_CREATED: dict[str, Exit] = {
     "QUOTE_EXPIRED": Exit.OWN_REFUSAL,
     "OUTCOME_PENDING": Exit.UNKNOWN,
 }
-"""Exit codes for creates that did not happen, by the desk's own error codes. A code that is missing
-here comes from the service."""
+"""Exit codes by the desk's own error codes, for a create that did not happen. A code that is
+missing here comes from the service."""
 
 
 def exit_of(error: ClientError) -> Exit:
-    """Returns the exit code for an error of a call to the service. After a call that writes, only
-    exit code 8 leaves open whether something was created; every other exit code means that nothing
-    was."""
+    """Returns the exit code for an error of a call to the service. After a writing call, exit code
+    8 means that it is unknown whether the service carried it out; every other exit code means that
+    it did not."""
     from swapdesk.client import errors
 
     table: tuple[tuple[type[ClientError], Exit], ...] = (
@@ -750,8 +754,9 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code for a create that created nothing. The desk's own ``code`` decides if
-    it has an exit code; otherwise ``error`` decides."""
+    """Returns the exit code after a create that created nothing. It is the entry of ``code`` in
+    :data:`NOT_CREATED`; if there is none, or if the service itself refused, it is the exit code of
+    ``error``."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
@@ -818,13 +823,14 @@ _WALLET_ENDS = {
     "AGENT_GONE": Exit.UNKNOWN,
     "DEFECT": Exit.DEFECT,
 }
-"""Exit codes by the wallet's error codes. A code that is missing here gets exit 9, which means that
-the wallet refused."""
+"""Exit codes by the wallet's error codes. A code that is missing here gets exit 9: the wallet
+refused."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:
-    """Returns the error for a wallet's error, with exit 9 unless the wallet's code has its own exit
-    code."""
+    """Returns the CommandError for an error of the wallet. Its exit code is the entry for the
+    wallet's error code in :data:`_WALLET_ENDS`, or 9. ``money`` says where the money is; if it is
+    empty, the text of the wallet's error is used."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
     failure = failure_of_wallet(error)

@@ -1,9 +1,10 @@
-"""The words that a shell offers for completion: names from the files of the profile; no service is
-asked.
+"""The words that a shell offers for completion. They are names in the files of the profile; no
+service is asked.
 
-A shell asks at every press of ``tab``, so nothing is imported before it is needed. Names in files,
-and names sent by a service, may contain any character, and a shell runs the inserted text at the
-next ``enter``. So a name is offered only if none of its characters has a meaning in a shell.
+A shell asks at every press of ``tab``, so modules are imported only when they are needed. Names in
+files, and names sent by a service, may contain any character, and a shell runs the inserted text at
+the next ``enter``. A name is therefore offered only if none of its characters has a meaning for a
+shell.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from swapdesk.settings import Settings
 
 VARIABLE = "_SWAPDESK_COMPLETE"
-"""The environment variable by which click knows that a shell asks for words, and which shell."""
+"""The environment variable that a shell sets when it asks for words; its value names the shell.
+Click reads it."""
 MOST_ORDERS = 200
 _HARMLESS = re.compile(r"@?[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
 _BOOK_LIMIT = 1 << 20
@@ -28,9 +30,10 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """Returns a function that completes typed text with the ``names`` that begin with it; the case
-    of the typed text is kept. ``names`` is called with the typed text in lower case and may ignore
-    it."""
+    """Turns ``names``, a function that lists names, into a function that click calls for
+    completion. The new function returns the names that begin with the typed text, whatever its
+    case; the part already typed stays as it is. ``names`` gets the settings and the typed text in
+    lower case, which it may ignore."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
@@ -104,8 +107,8 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """Returns the names of accounts. If a name contains characters that a shell would interpret,
-    the account's address is returned in its place."""
+    """Returns the names of the wallet's accounts. If a name contains a character that has a meaning
+    for a shell, the account's address is returned instead."""
     import json
 
     from swapdesk.paths import read_private

@@ -1,8 +1,10 @@
-"""``completion``: prints the script that lets a shell complete the commands of ``swapdesk``.
+"""``swapdesk completion`` prints the script that lets a shell complete the commands of
+``swapdesk``.
 
-The scripts do more than click's own: they work both in the shell's startup file and in its folder
-of completions, complete the value in ``--option=value``, and change nothing if no word fits. The
-bash script inserts every answer literally, while click's lets the shell expand it.
+These scripts do more than the scripts that click generates: they work both in the shell's startup
+file and in its folder of completions, complete the value in ``--option=value``, and change nothing
+if no word fits. The bash script inserts every answer literally, while click's script lets the shell
+expand it.
 """
 
 from __future__ import annotations

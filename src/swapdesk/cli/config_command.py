@@ -1,5 +1,5 @@
-"""``config``: every value and where it came from. ``profile``: which account is used. ``doctor``:
-what is wrong with the desk."""
+"""Three commands: ``config`` prints every value and where it was read, ``profile`` chooses the
+service and account to use, and ``doctor`` says what is wrong with the desk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from swapdesk.settings import SANDBOX, Settings
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting with its value as written, secrets masked, and its origin, such as ``default``."""
+    """A setting, its value as text with secrets masked, and where the value comes from, such as
+    ``default``."""
 
     value: str
     origin: str
@@ -46,7 +47,7 @@ def config() -> None:
 def show(call: CliContext) -> None:
     """Print name, value and origin of every setting; secrets are masked.
 
-    Exit 2 if something is wrong in config.toml, its keys or a theme file.
+    Exit 2 if something is wrong in config.toml (its key bindings included) or in a theme file.
     """
     from swapdesk.palette_files import read_palettes
 
@@ -66,9 +67,10 @@ def show(call: CliContext) -> None:
 
 
 class ProfileFacts(Struct, frozen=True):
-    """One profile. ``access`` is the way it asks the service: ``sandbox``, ``key``, ``partner_id``
-    or ``pay``; None if none is configured yet. ``url`` is None for the sandbox of this home, or if
-    no address is set yet. ``chosen`` is True if commands without ``--profile`` use this profile."""
+    """One profile. ``access`` is the way it gets access to the service: ``sandbox``, ``key``,
+    ``partner_id`` or ``pay``; None if none is configured yet. ``url`` is None for the local
+    sandbox, or if no address is set yet. ``chosen`` is True if commands without ``--profile`` use
+    this profile."""
 
     name: str
     access: str | None
@@ -83,9 +85,9 @@ class ProfilesDocument(Struct, frozen=True):
 
 
 class ChosenDocument(Struct, frozen=True):
-    """The newly chosen profile. ``previous`` is the profile named by config.toml before, whether it
-    exists or not. ``live`` is True if the profile is not the sandbox, so that real money is at
-    stake."""
+    """The newly chosen profile. ``previous`` is the profile that config.toml named before, even if
+    no such profile exists. ``live`` is True if the profile is not the sandbox, so that real money
+    is at stake."""
 
     profile: str
     previous: str
@@ -94,7 +96,8 @@ class ChosenDocument(Struct, frozen=True):
 
 @click.group()
 def profile() -> None:
-    """Accounts of this home: each profile has a service, a journal and keys of its own."""
+    """Choose which service and account to use: each profile has a service, a journal and keys of
+    its own."""
 
 
 @profile.command("list")
@@ -122,8 +125,8 @@ def list_profiles(call: CliContext) -> None:
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
-    """Tells which setting names a profile that does not exist. Also tells the problems of the
-    settings named in ``more``."""
+    """Prints which setting names a profile that does not exist, and the problems of the settings
+    whose names are in ``more``."""
     keys = ("profile", "SWAPDESK_PROFILE", *more)
     call.output.talk(*(str(problem) for problem in settings.problems if problem.key in keys))
 
@@ -176,7 +179,7 @@ def use(call: CliContext, name: str) -> None:
 def doctor() -> None:
     """Say what is wrong with this desk, and which command repairs it.
 
-    Checks the packages and whether a shell finds the commands, the configuration, files and their
-    modes, the journal, the sandbox, the service, the clock and the nodes. Checking changes nothing,
-    and no sandbox is started. Exit 9 if something is wrong.
+    Checks the packages, the configuration, files and their modes, the journal, the sandbox, the
+    service, the clock and the nodes, and whether a shell finds the commands. Checking changes
+    nothing, and no sandbox is started. Exit 9 if something is wrong.
     """

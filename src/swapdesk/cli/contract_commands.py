@@ -1,7 +1,7 @@
-"""``schema``, ``errors``, ``commands``: the interfaces that programs may rely on; ``docs``: the
-pages for people.
+"""Commands that print the program's stable interfaces: ``schema``, ``errors`` and ``commands`` for
+programs, and ``docs`` for the pages that people read.
 
-The list of commands comes from click and :class:`Declared`. The list of codes comes from
+The list of commands comes from click and :class:`Declared`. The list of error codes comes from
 ``OWN_ROWS`` and from the tables of the service, of calls and of the wallet.
 """
 
@@ -38,11 +38,12 @@ from swapdesk.toml_document import nearest
 @click.argument("command", nargs=-1)
 @desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("schemas:SchemaDocument",)))
 def schema(call: CliContext, command: tuple[str, ...]) -> None:
-    """Print the JSON Schema of what COMMAND, such as "orders list", prints with --json.
+    """Print the JSON Schema of what COMMAND, such as "orders list", prints with --json. Without a
+    COMMAND, print the schemas of all commands and of the error document.
 
-    Without a COMMAND the schemas of all commands are printed by name, and that of an error. The
-    output is JSON in every form, of the dialect 2020-12. Fields may be added at any time; a new
-    schemaVersion says that a field was removed or changed its meaning or type.
+    The schemas are of the dialect 2020-12 and are printed as JSON also without --json. Fields may
+    be added at any time; a new schemaVersion says that a field was removed or changed its meaning
+    or type.
     """
     from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
 
@@ -95,7 +96,7 @@ def errors(call: CliContext) -> None:
 
 
 class DocsDocument(Struct, frozen=True):
-    """The places in the documents about the given name, or every page."""
+    """The pages and sections about a given name; without a name, all pages."""
 
     pages: tuple[WrittenPlace, ...]
 
@@ -107,8 +108,8 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
     """Say where the documents speak of NAME: an error code, a command, an exit code, or a screen by
     the name in its frame.
 
-    Without a NAME the pages are listed. They are files beside the program; a release that has a
-    site names the address there, too.
+    Without a NAME the pages are listed. The pages are files beside the program; if the release has
+    a web site, their addresses on it are named, too.
     """
     words = " ".join(name)
     places = places_of(words) if words else all_places()
@@ -154,8 +155,8 @@ def list_commands(call: CliContext) -> None:
 
 
 OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
-"""Options that every command has; the list of commands shows them once for all. ``--read-only`` is
-not among them, because it is listed with each command that it affects."""
+"""Names of the options that every command has; ``swapdesk commands`` lists them only once.
+``--read-only`` is not among them, because it does not affect every command."""
 
 
 class ArgumentFacts(Struct, frozen=True):
@@ -168,8 +169,8 @@ class ArgumentFacts(Struct, frozen=True):
 
 
 class OptionFacts(Struct, frozen=True):
-    """An option of a command; ``names`` has every spelling. ``value`` is the placeholder of its
-    value, None for a switch; ``default`` is written as it is typed."""
+    """An option of a command. ``names`` are all its spellings. ``value`` is the placeholder of its
+    value; None for an option without a value. ``default`` is written as the user would type it."""
 
     names: tuple[str, ...]
     value: str | None
@@ -181,8 +182,9 @@ class OptionFacts(Struct, frozen=True):
 
 
 class CommandFacts(Struct, frozen=True, rename="camel"):
-    """A command. ``effect`` is the strongest effect it can have. ``readOnly`` is True if it works
-    on a read-only desk, ``documents`` if ``swapdesk schema`` has a schema for it."""
+    """A command. ``effect`` is the strongest effect it can have. ``readOnly`` is True if the
+    command is allowed on a read-only desk, ``documents`` if ``swapdesk schema`` has a schema of its
+    JSON output."""
 
     name: str
     help: str
@@ -247,7 +249,7 @@ def _option(option: click.Option) -> OptionFacts:
 
 
 def option_value(option: click.Option) -> str:
-    """Returns the placeholder of a value in the help: ``SECONDS``, ``in|out``, ``N``."""
+    """Returns the placeholder of an option's value in the help: ``SECONDS``, ``in|out``, ``N``."""
     if option.metavar is not None:
         return option.metavar
     if isinstance(option.type, click.Choice):
@@ -283,13 +285,14 @@ _RETRY = {
     "STALE_REVIEW": Retry.YES,
     "UNRESOLVED": Retry.LATER,
 }
-"""Whether giving the command again helps, for error codes of other packages. These are the codes
-for which the exit code does not say it well enough."""
+"""Whether giving the command again helps, for error codes of other packages. Only those codes are
+here for which the exit code would give a wrong answer."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Returns every error code once, in alphabetical order. If both the desk and the service have a
-    code, it gets the desk's message and the exit codes of both."""
+    """Returns the facts of every error code, each code once and in alphabetical order. If both the
+    desk and the service use a code, its message is the desk's, and its exit codes are those of
+    both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         first = codes.setdefault(facts.code, facts)
@@ -300,8 +303,8 @@ def error_codes() -> tuple[ErrorCodeFacts, ...]:
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
-    """Yields the error codes of calls, of the wallet and of the service. They are found by
-    translating one error of each kind into the error that ends a command."""
+    """Yields the error codes of calls, of the wallet and of the service. To find them, one error of
+    each kind is translated into a CommandError."""
     from swapdesk.client import errors as client
     from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF

@@ -1,5 +1,6 @@
-"""``swap``, ``send``, ``fund`` and ``sign``: create an order from a quote after the same checks as
-the desk, pay its deposit from the wallet, or show what a wallet would sign."""
+"""The commands ``swap``, ``send``, ``fund`` and ``sign``. They create an order from a quote after
+the same checks as the desk, pay an order's deposit from the wallet, or print what a wallet would
+sign."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ DEFAULT_MAX_LOSS = "3"
 
 @reader
 def read_max_loss(value: str) -> Decimal | None:
-    """Returns a percentage from 0 to 100; None for ``any``."""
+    """Returns a percentage from 0 to 100; None for the text ``any``. Raises click.BadParameter for
+    any other text."""
     if value == "any":
         return None
     return read_number(
@@ -112,7 +114,7 @@ create_options = options(
         help="Who gets the money: an address, a payment link or @name.",
     ),
 )
-"""The options of both creating commands, ``swap`` and ``send``."""
+"""The options that the commands ``swap`` and ``send`` have in common."""
 
 
 @click.command(cls=WithLists, lists=("exchanges", "venues"))
@@ -164,9 +166,10 @@ def swap(
     The best usable route is taken, unless --type, --provider or --quote choose one. At a terminal
     the order is shown and confirmed with yes; in a pipe --yes is needed.
 
-    With --type dex, or with --quote of such a route, the wallet of this profile swaps: it approves,
-    signs and sends what passes your own checks. Without --to the account itself receives. With
-    --dry-run nothing is created, signed or sent; what would be posted or signed is printed.
+    On a dex route, chosen with --type dex or with the --quote of one, the wallet of this profile
+    makes the swap: it approves, signs and sends what passes your own checks. Without --to the
+    account that swaps also receives. With --dry-run nothing is created, signed or sent; what would
+    be posted or signed is printed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -195,8 +198,8 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """Returns two values for a quote that was shown here within the last hour: the answer of the
-    service that contained it, and the quote. None if there is no such quote."""
+    """Returns a quote that was shown by this profile within the last hour: the service's answer
+    that contained it, and the quote. None if there is no such quote."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())
@@ -294,10 +297,10 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     from_journal=True,
 )
 def fund() -> None:
-    """Pay the deposit of an order that was created here, from the local wallet.
+    """Pay, from the local wallet, the deposit of an order that was created here.
 
     Exactly what the order asks for is sent to its deposit address, once, and never after the
-    deadline. Given again, the command follows the same transaction and signs no other one.
+    deadline. Run again, the command follows the same transaction and signs no other one.
     """
 
 
@@ -321,11 +324,11 @@ def fund() -> None:
 )
 @desk_command(Declared(Effect.ONLY_READS, prints=("swapdesk.flows.dex.dex_swap:DryRun",)))
 def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
-    """Print the unsigned payload of a shown quote of an on-chain route.
+    """Print the unsigned payload for a quote of an on-chain route.
 
-    The service is first asked what the quote needs, and the wallet's gate checks the payload on the
-    present state of the chain. Nothing is created, signed or sent. Exit 9 if the gate refuses, 5
-    for a quote that was not shown here within the last hour.
+    The service is first asked what the quote needs, and the wallet's gate checks the payload
+    against the present state of the chain. Nothing is created, signed or sent. Exit 9 if the gate
+    refuses, 5 if the quote was not shown here within the last hour.
     """
     if not dry_run:
         raise bad_input(

@@ -2,9 +2,9 @@
 one POST to the service and one printed document.
 
 ``Creation`` creates an order with a deposit. ``DexCreation`` swaps on chains with the wallet. With
-``--dry-run`` both print what would be posted or signed. If the deposit address of an order must not
-be shown, only the order's id is printed; the command then ends in an error that says whether the
-address can be shown later. ``fund_order`` pays the deposit of an existing order.
+``--dry-run``, both print what would be posted or signed. If the deposit address of an order must
+not be shown, only the order's id is printed; the command then ends with an error that says whether
+the address may be shown later. ``fund_order`` pays the deposit of an existing order.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Promise
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, parse_amount
-from swapdesk.wire.orders import Order, PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 ON_THE_WAY = (
@@ -118,14 +119,14 @@ ON_THE_WAY = (
 
 
 class Funded(Struct, frozen=True):
-    """The payment of a deposit that was sent."""
+    """The payment of a deposit by the sandbox's faucet, with the transaction hash."""
 
     hash: str
 
 
 class CreatedDocument(Struct, frozen=True):
-    """An order that was created. ``foundAgain`` is True if the answer was lost and the order was
-    found afterwards."""
+    """An order that was created. ``foundAgain`` is True if the service's answer was lost and the
+    order was found afterwards."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -145,7 +146,8 @@ class CreatedDocument(Struct, frozen=True):
 
 
 class CreateDryRunDocument(Struct, frozen=True):
-    """What a create would post: ``body`` is the request, ``checks`` are sentences."""
+    """What would be posted to create an order: ``body`` is the request. ``checks`` are the
+    sentences of the checks that were made."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry_run", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -164,8 +166,8 @@ class CreateDryRunDocument(Struct, frozen=True):
 
 
 class SwappedDocument(Struct, frozen=True):
-    """A swap on chains that was made. ``signed`` are the titles of what was signed. ``hash`` is
-    None if the venue settles the swap."""
+    """An on-chain swap. ``signed`` are the titles of everything that was signed. ``hash`` is None
+    if the venue settles the swap itself, without a transaction of the wallet."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -190,7 +192,7 @@ class SwappedDocument(Struct, frozen=True):
 
 
 class FundingDocument(Struct, frozen=True):
-    """The deposit of an order that ``account`` paid."""
+    """The payment of an order's deposit from ``account``."""
 
     PRINTED: ClassVar = {
         "serviceId": "tracked.service_id", "account": "account.address", "hash": "hash",
@@ -207,7 +209,7 @@ class FundingDocument(Struct, frozen=True):
 
 
 class Creation:
-    """Creates one order from what a command line asks for, and prints the order."""
+    """Creates the order that a command line asks for, and prints it."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         self._call = call
@@ -217,7 +219,7 @@ class Creation:
 
     async def run(self) -> int:
         """Creates the order and prints it. With ``--fund``, also pays the order's deposit. Returns
-        an exit code."""
+        the exit code."""
         request, call = self._request, self._call
         if request.fund and call.desk.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
@@ -251,9 +253,9 @@ class Creation:
         return Exit.DONE
 
     async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
-        """Checks the request and chooses a route. Returns the intent for the route, which is not in
-        the journal yet; the checked recipient and refund addresses; and the review's lines about
-        the tokens."""
+        """Checks the request and chooses a route. Returns three values: the intent, which is not in
+        the journal yet; the checked recipient and refund addresses; and lines about the tokens for
+        the review."""
         desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
@@ -272,8 +274,8 @@ class Creation:
     def _lock(
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
-        """Returns the intent, which fixes what the user confirms about the chosen route. ``sender``
-        is the account of this wallet that swaps on chains; None if the order is paid by a
+        """Returns the intent, which fixes everything that the user confirms about the chosen route.
+        ``sender`` is the address that makes an on-chain swap; None if the order is paid by a
         deposit."""
         private_send = self._request.buy is None
         dex = None
@@ -317,9 +319,10 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Decides about an order whose output is lower than the confirmed output. The order is
-        accepted if its output is not below ``--min-out``, or if a person agrees; otherwise it is
-        returned unchanged."""
+        """Accepts a created order whose output is lower than the confirmed output, if the output is
+        not below ``--min-out`` or if the user agrees. Returns the accepted order, whose deposit
+        address may be shown. Otherwise returns ``created`` unchanged; after a refusal, its address
+        stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -410,16 +413,16 @@ class Creation:
 
 
 class DexCreation(Creation):
-    """Makes a swap on chains with the profile's wallet. Swaps that an earlier run left open are
-    settled first."""
+    """Makes an on-chain swap with the profile's wallet. Swaps that an earlier run left unfinished
+    are finished first."""
 
     def __init__(self, call: CliContext, request: CreateRequest) -> None:
         super().__init__(call, request)
         self._signed: list[str] = []
 
     async def run(self) -> int:
-        """Swaps and prints the result; with ``--dry-run``, prints what would be signed. Returns an
-        exit code."""
+        """Makes the swap and prints it; with ``--dry-run``, prints what would be signed. Returns
+        the exit code."""
         await load_catalog(self._call)
         await settle(self._call)
         await make_ready(self._call)
@@ -463,8 +466,8 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
-        """Continues swaps that an earlier run left open, and prints what became of each, before a
-        new swap begins."""
+        """Continues the swaps that an earlier run left unfinished, and prints the result of
+        each."""
         for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
@@ -496,8 +499,8 @@ class DexCreation(Creation):
         self._output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     async def _print_dry_run(self, sold: Token) -> int:
-        """Does everything that a swap does before its first signature. Exit 9 if the gate, the
-        wallet's own check, refuses what would be signed."""
+        """Carries out everything up to the first signature, and prints what would be signed.
+        Returns exit code 9 if the wallet's own checks refuse it, otherwise 0."""
         output = self._output
         intent, _, _ = await self._chosen(sold)
         try:
@@ -550,7 +553,7 @@ def _payload_text(step: DryStep) -> list[str]:
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
-    """Returns the error for a deposit that was not paid. The exit code is 8 if the payment was sent
+    """Returns the error for a deposit that was not paid. Its exit code is 8 if the payment was sent
     or may have been sent, otherwise 9."""
     left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
@@ -615,9 +618,10 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Returns the error that says why no deposit address is shown. If the order is ``missing`` at
-    the service, so that it may not exist, the exit code is 8; otherwise it is 9. If only the
-    service has not repeated the address yet, the order can be paid later."""
+    """Returns the error for an order whose deposit address stays hidden; ``reason`` is the sentence
+    that says why. ``missing`` is True if the service answered with this order, but does not know it
+    when asked again; the exit code is then 8, otherwise 9. The error also says whether the address
+    may be shown later."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,
@@ -643,9 +647,9 @@ def review_lines(
     now: datetime,
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
-    """Returns the lines that say what will be posted and what was checked. The recipient's address
-    is shown whole, in groups; characters at the ``hidden`` places are dots, because the person is
-    asked to type them."""
+    """Returns the lines that the user reviews: what will be posted, and what was checked. The
+    recipient's address is shown in full, in groups. Its characters at the positions ``hidden`` are
+    dots, because the user is asked to type them."""
     seconds = (intent.valid_until - now).total_seconds()
     profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
@@ -673,8 +677,8 @@ def review_lines(
 
 
 def _least(intent: Intent) -> str:
-    """Returns the least amount that can arrive, with the reason why it cannot be less; for a
-    floating rate, a text saying that no amount is promised."""
+    """Returns the least amount that arrives and why less is impossible; for a floating rate, a text
+    that says that no amount is promised."""
     least = confirmed_least(intent)
     if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
@@ -690,8 +694,9 @@ def _side(amount: str, token: TokenFacts) -> str:
 
 
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
-    """Checks the recipient before a quote is used up, as far as the checks do not depend on the
-    route, and returns the recipient's address. Raises the same errors as :func:`read_payees`."""
+    """Makes the checks of the recipient and the refund address that do not depend on the route, so
+    that no quote is requested in vain. Returns the recipient's address. Raises the errors of
+    :func:`read_payees`."""
     recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
     _read_refund(desk, request, token_in, required=False)
     return recipient.address
@@ -700,9 +705,10 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
 def read_payees(
     desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
-    """Checks recipient, memo and refund address. Exit 2 if an address does not belong to the chain
-    or a memo is missing. Exit 9 for an address that looks like a known one but differs, for a
-    deposit address of an order, and for a warning that was not accepted."""
+    """Checks recipient, memo and refund address, and returns them. Raises CommandError: exit 2 if
+    an address does not belong to the chain or a memo is missing; exit 9 for an address that
+    imitates a known payee, for a deposit address of an order, and for a warning that was not
+    accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,
@@ -782,8 +788,9 @@ def _read_refund(
     field: str = "refund",
     what: str = "refund address",
 ) -> RecipientCheck:
-    """Returns the checked refund address with its memo. If the command line gives a memo, it is
-    used; otherwise the memo that the desk keeps with the address."""
+    """Returns the checked refund address with its memo: the memo from the command line, or
+    otherwise the memo that the address book has for the address. ``field`` and ``what`` name the
+    option and the address in errors. Raises the errors of :func:`read_payees`."""
     check = partial(
         check_refund,
         request.refund or "",
@@ -824,8 +831,9 @@ HOME = "in your wallet"
 
 
 async def fund_order(call: CliContext, order: str, account: str | None, yes: bool) -> None:
-    """Pays the deposit from ``account`` (name or address), else from the first account of the
-    chain, and prints the payment."""
+    """Pays the deposit of an order and prints the payment. ``account`` is the name or address of
+    the payer; None stands for the first account that can pay on the chain. Raises CommandError if
+    the deposit was not paid."""
     await load_catalog(call)
     await settle(call)
     tracked = await find_order(call, order)

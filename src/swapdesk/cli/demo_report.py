@@ -1,7 +1,7 @@
-"""Demonstrations without a screen, printed stage by stage or written as one web page.
+"""Demonstrations without the desk's screens: printed stage by stage, or written as one web page.
 
-The same seed gives the same output, byte for byte. For this, the sandbox is made anew in its own
-directory, and its time moves only while all tasks wait (``sandbox.repeatable``).
+The same seed gives the same output, byte for byte. For this, each demonstration gets a new sandbox
+in its own directory, whose time moves only while all tasks wait (``sandbox.repeatable``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ USUAL_SPEED = Decimal(1)
 
 
 def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
-    """Runs a demonstration and prints it. Raises CommandError if it fails."""
+    """Runs a demonstration, prints it and returns it. Raises CommandError if it fails."""
     require_extra("sandbox")
     try:
         return tell_in_new_world(output, choice)
@@ -64,8 +64,8 @@ def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
 
 
 def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
-    """Runs a demonstration in a new sandbox of the seed and prints it; the sandbox is deleted at
-    the end."""
+    """Runs a demonstration in a new sandbox made from its seed, prints it and returns it. The
+    sandbox is deleted at the end."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
     async def whole(place: Path) -> Demonstration:
@@ -106,7 +106,8 @@ async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration
 
 
 def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
-    """Returns what is paid and what arrives, with seed and speed."""
+    """Returns a line that says what is paid and what arrives, with the seed and the speed of the
+    sandbox."""
     sold, bought = demonstration.sold, demonstration.bought
     return (
         f"{exact_amount(demonstration.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
@@ -116,16 +117,16 @@ def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
 
 
 class LinkSearchDocument(Struct, frozen=True, rename="camel"):
-    """The last line of a private demonstration: whether a search links both sides, and what a
-    watcher can still compare."""
+    """The last line of a demonstration of a private send: whether a search of the blocks links
+    Alice and Bob, and what a watcher can still compare."""
 
     link_search: Pane
     compared: tuple[Comparison, ...]
 
 
 class _Transcript:
-    """Prints the stages of a demonstration. Lines of a pane that an earlier stage already showed
-    are left out."""
+    """Prints the stages of a demonstration. A line that was printed for an earlier stage is not
+    printed again."""
 
     def __init__(self, output: Output, shown: Demonstration) -> None:
         self._output = output
@@ -178,14 +179,15 @@ class _Transcript:
 
 
 class PageDocument(Struct, frozen=True):
-    """The text of the page, or the file to which it was written."""
+    """The result of ``demo --page``: the text of the page, or the file to which it was written."""
 
     page: str | UnsetType = UNSET
     file: str | UnsetType = UNSET
 
 
 def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
-    """Runs a demonstration, prints its stages if ``told``, and writes the page into ``file``."""
+    """Runs a demonstration. Prints its stages if ``told`` is True or ``file`` is None. Writes the
+    web page into ``file``, or to standard output if ``file`` is ``-``."""
     if file is None:
         tell_demo(call.output, choice)
         return
@@ -211,7 +213,8 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
 
 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
-    """Returns the page as HTML. The same record gives the same bytes."""
+    """Returns a demonstration as an HTML page. ``record`` are its stages, ``about`` its headline.
+    The same record gives the same bytes."""
     last = record[-1]
     islands, left_out = link_graph(last)
     return web_page(
@@ -230,8 +233,8 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 
 
 def _check_place(file: Path) -> None:
-    """Refuses to replace a file unless it is a page of a demonstration. A pipe or a device may be
-    written."""
+    """Raises CommandError if the page must not be written to ``file``: its folder does not exist,
+    or there is already a file that is not the page of an earlier demonstration."""
     with _writing(file):
         if not file.parent.is_dir():
             raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")

@@ -1,6 +1,5 @@
-"""Commands on the desk: ``quote``, ``tokens``, ``chains``, ``orders``, ``account``, ``why``,
-``inspect``, ``support``, ``api`` and ``listen``.
-"""
+"""The commands that use the connected desk: ``quote``, ``tokens``, ``chains``, ``orders``,
+``account``, ``why``, ``inspect``, ``support``, ``api`` and ``listen``."""
 
 from __future__ import annotations
 
@@ -110,7 +109,7 @@ def quote() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:TokensDocument",)),
 )
 def tokens() -> None:
-    """Search tokens by symbol, name, chain or contract, also in a link.
+    """Search tokens by symbol, name, chain or contract, or by a link that contains one of these.
 
     If a contract is not in the list, the service is asked for it; such tokens are unverified.
     """
@@ -159,7 +158,7 @@ choosing = options(
         " may be part of an address, a hash or a request id.",
     ),
 )
-"""The options ``--filter`` and ``--sort``, in the language of the orders' screen."""
+"""The options ``--filter`` and ``--sort``, with the syntax of the desk's orders screen."""
 
 
 @orders.command("list")
@@ -317,7 +316,7 @@ def _month(value: str) -> str:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:CommissionsDocument",)),
 )
 def commissions() -> None:
-    """Show what was earned, paid out and not paid yet, in US dollars."""
+    """Show the commissions earned, paid out and still to be paid, in US dollars."""
 
 
 @account.command()
@@ -379,7 +378,7 @@ searching = options(
     ),
     click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
 )
-"""The argument TEXT, and the option that limits how often the service is asked."""
+"""The argument TEXT, and the option ``--reads`` that limits how often the service is asked."""
 
 
 @click.command()
@@ -390,11 +389,11 @@ searching = options(
     from_journal=True,
 )
 def why() -> None:
-    """Say why an order is where it is, and what to reply.
+    """Say why an order is where it is, and what to reply to its customer.
 
     TEXT is whatever names the order: an id, an address, a memo, a transaction hash, a link, a
-    request id, an amount with its symbol, or a message with one of these in it. A text of - is
-    read from standard input.
+    request id, an amount with its symbol, or a message with one of these in it. A text of - is read
+    from standard input.
     """
 
 
@@ -471,8 +470,8 @@ def bundle() -> None:
 def open_file() -> None:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
-    In a terminal the pages of the desk open; elsewhere the case is printed. The texts are those of
-    whoever wrote FILE: do not send them on.
+    In a terminal the pages of the desk open; elsewhere the case is printed. The texts come from
+    whoever wrote FILE, so do not send them on.
     """
 
 
@@ -486,8 +485,8 @@ def open_file() -> None:
 def page() -> None:
     """Write FILE as one web page (0600) for a colleague without the desk.
 
-    The page needs no network and runs no script. It has the texts that open shows, which are those
-    of whoever wrote FILE. An existing file is not replaced.
+    The page needs no network and runs no script. It has the texts that open shows; they come from
+    whoever wrote FILE. An existing file is not replaced.
     """
 
 
@@ -510,7 +509,7 @@ def api(
 ) -> int:
     """Call one operation under /v2 and print its answer unchanged.
 
-    Only reading calls are made without --yes. The answer is JSON in every form.
+    Only reading calls are made without --yes. The answer is printed as JSON also without --json.
     """
     pairs = [_pair(text) for text in query]
     body = _body(data) if data is not None else None
@@ -575,8 +574,8 @@ def listen() -> None:
     """Post every state of your orders to URL, signed in the form of Standard Webhooks.
 
     A delivery is repeated under the same id until the answer is 200 to 299, but never before the
-    time that Retry-After names. An answer of 410 ends the command. States of one order arrive in
-    their order. However the command ended, the next call continues after the last accepted
+    time that Retry-After names. An answer of 410 ends the command. The states of an order are
+    posted in sequence. However the command ended, the next run continues after the last accepted
     delivery. The file webhook.secret of the profile holds the secret with which signatures are
     checked.
     """

@@ -1,8 +1,6 @@
-"""``doctor``: reports what is wrong with this desk, and the command that repairs it.
-
-This has to work if nothing else does. If a broken home or a missing package prevents a check, a
-finding says so, and the other checks go on.
-"""
+"""``doctor`` reports what is wrong with this desk, and the command that repairs it. It has to work
+even if nothing else does: if a broken home or a missing package prevents a check, a finding says
+so, and the other checks are still made."""
 
 from __future__ import annotations
 
@@ -40,14 +38,15 @@ DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "jinja2", 
 
 
 class DoctorDocument(Struct, frozen=True):
-    """All findings; ``ok`` is True if nothing is wrong."""
+    """The findings of all checks. ``ok`` is True if nothing is wrong."""
 
     ok: bool
     findings: tuple[Finding, ...]
 
 
 def report_doctor(call: CliContext) -> int:
-    """Prints the findings. Exit 9 if something is wrong."""
+    """Makes all checks and prints their findings. Returns exit code 9 if something is wrong,
+    otherwise 0."""
     findings = examine(call.profile, SystemClock())
     whole = all(finding.state != "wrong" for finding in findings)
     call.output.say(
@@ -58,7 +57,8 @@ def report_doctor(call: CliContext) -> int:
 
 
 def examine(profile: str | None, clock: Clock) -> list[Finding]:
-    """Returns all findings, in the order in which problems should be repaired."""
+    """Makes all checks and returns their findings, in the order in which problems should be
+    repaired. ``profile`` is the name of the profile, or None for the chosen one."""
     home = find_home(os.environ)
     settings, misnamed = _settings(home, profile)
     findings = [
@@ -78,9 +78,8 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """Returns the settings of the chosen profile, and None. If these cannot be loaded, for example
-    because the profile does not exist, returns the sandbox's settings and a finding that says
-    why."""
+    """Returns the settings of the profile and None. If they cannot be loaded, for example because
+    the profile does not exist, returns the sandbox's settings and a finding that says why."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:
@@ -97,7 +96,8 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 
 
 def _packages(settings: Settings) -> list[Finding]:
-    """Returns findings on the packages of the desk and of the extras that this profile uses."""
+    """Returns findings about missing packages: those of the desk, and those of the extras that this
+    profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
     extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
@@ -142,8 +142,8 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """Returns the findings of the function ``look``. If a package is missing or a file cannot be
-    read, returns instead one finding that says so."""
+    """Returns the findings of the function ``look``. If it fails because a package is missing or a
+    file cannot be read, returns one finding that says so."""
     try:
         return list(look())
     except ImportError as error:

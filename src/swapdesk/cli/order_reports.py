@@ -1,5 +1,5 @@
-"""Orders as commands print them: read from the service as long as it knows them, with exact
-amounts, and without a deposit address that must not be paid."""
+"""Prints orders for commands. An order is read from the service while the service knows it. Amounts
+are exact, and a deposit address that must not be paid is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
@@ -48,7 +48,6 @@ from swapdesk.flows.orders.deposit_destination import (
     symbol_to_pay,
     token_to_pay,
 )
-from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     Proceeds,
@@ -75,10 +74,13 @@ from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.order_export import ExportForm
+
 
 class DepositFacts(Struct, frozen=True):
     """The deposit to pay: amount, address and latest time. ``note`` is a sentence if the service
-    names another amount; else None."""
+    states a different amount; otherwise None."""
 
     amount: Decimal
     note: str | None
@@ -119,8 +121,8 @@ class OrderDocument(Struct, frozen=True):
 def order_document(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderDocument:
-    """Returns the document of an order at ``now``. ``made`` are the order's transactions from the
-    journal."""
+    """Returns the JSON document of an order; ``now`` is the service's time. ``made`` are the
+    transactions that the journal has for the order."""
     order = tracked.order
     return OrderDocument(
         tracked,
@@ -139,8 +141,8 @@ def order_document(
 def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> DepositFacts | None:
-    """Returns what to pay, where and until when; None if nothing is to be paid or paying is not
-    allowed."""
+    """Returns what to pay, where and until when; None if nothing is to be paid or if paying is not
+    allowed. ``made`` are the transactions that the journal has for the order."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
@@ -160,8 +162,8 @@ def deposit_of(
 def order_facts(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, str]]:
-    """Returns labels and values of an order for people. ``made`` are the order's transactions from
-    the journal."""
+    """Returns pairs (label, value) about an order, for printing. ``made`` are the transactions that
+    the journal has for the order."""
     order, summary = tracked.order, order_status(tracked, now, made)
     got = tracked.proceeds
     back = got.outcome == "came back"
@@ -203,7 +205,8 @@ def order_facts(
 
 
 def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """Returns where the deposit was paid to, worded so that nobody pays it again."""
+    """Returns pairs (label, value) that say where the deposit was paid to, worded so that nobody
+    pays it a second time; empty if no deposit was paid."""
     place = deposit_destination(tracked, made)
     if place is None:
         return []
@@ -215,8 +218,8 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """Returns the hashes of the transactions that this desk sent for the order. If the service
-    names another hash for the deposit, that hash is added."""
+    """Returns pairs (label, value) with the hashes of the transactions that this desk sent for the
+    order. If the service names a different hash for the deposit, it is added."""
     rows = [
         (_HASHES[transaction.role], f"{transaction.hash}{_fate(order, transaction)}")
         for transaction in made
@@ -237,8 +240,8 @@ _HASHES = {
 
 
 def _fate(order: Order, transaction: OrderTransaction) -> str:
-    """Returns a remark to a transaction's hash if the transaction failed, or was sent and the
-    deposit has not arrived; otherwise an empty text."""
+    """Returns a remark to print after a transaction's hash: that it failed, or that it was sent but
+    the deposit has not arrived; empty for any other transaction."""
     if transaction.fate == "failed":
         return ", failed and moved nothing but its gas"
     return ", sent" if transaction.fate == "sent" and not deposit_arrived(order) else ""
@@ -251,8 +254,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """Returns the deposit card in words: exact amount, whole address, memo and deadline. Empty if
-    nothing is to be paid."""
+    """Returns pairs (label, value) that say what to pay: exact amount, complete address, memo and
+    deadline; empty if nothing is to be paid. With ``grouped``, the address is written in groups."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -285,7 +288,8 @@ def order_row(
 
 
 def _came_back(order: Order, proceeds: Proceeds) -> str:
-    """Returns the refunded amount and the chain on which it came back."""
+    """Returns the refunded amount and the chain to which it was refunded. If the service states no
+    amount, the text says so."""
     text = _side(proceeds.amount, proceeds.symbol, order.in_token)
     if not unsaid(proceeds):
         return text
@@ -303,12 +307,14 @@ def _on(token: Token | None) -> str:
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4
 SHORTEST_NAME = 6
-"""The fewest characters of an address, a hash or a request id by which an order is searched for."""
+"""The least number of characters of a part of an address, a hash or a request id by which an order
+is looked up."""
 NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
 
 
 class UnknownFacts(Struct, frozen=True, rename="camel"):
-    """A create that got no answer, so that it is unknown whether an order exists."""
+    """A request to create an order that got no answer, so that it is unknown whether the order
+    exists."""
 
     intent_id: str
     what: str
@@ -318,8 +324,8 @@ class UnknownFacts(Struct, frozen=True, rename="camel"):
 
 
 class OrdersDocument(Struct, frozen=True):
-    """The orders of a profile. ``unreadable`` is the number of the service's orders that could not
-    be read and are not among ``orders``."""
+    """The orders of a profile. ``unreadable`` is the number of orders of the service that could not
+    be decoded and are missing from ``orders``."""
 
     orders: tuple[OrderDocument, ...]
     total: int
@@ -328,8 +334,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the chosen orders as read from the service. If the service cannot be asked, returns
-    them as the desk last knew them."""
+    """Returns the orders that the filter ``kept`` selects, sorted, as the service has them. If the
+    service cannot be asked, prints a message and returns the orders as the journal has them."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -353,7 +359,8 @@ async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> li
 
 
 def tell_left_out(call: CliContext) -> None:
-    """Tells how many orders of the service are missing from the list, if any."""
+    """Prints how many orders of the service could not be decoded and are missing from the list, if
+    any."""
     if words := left_out_words(call.link.tracker.skipped):
         call.output.talk(words)
 
@@ -361,7 +368,10 @@ def tell_left_out(call: CliContext) -> None:
 async def export_orders(
     call: CliContext, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
-    """Writes the orders to a file, or to standard output."""
+    """Writes the orders that the filter ``kept`` selects in the format ``form`` to the file
+    ``out``, or to standard output if it is None."""
+    from swapdesk.flows.orders.order_export import export_bytes, write_export_file
+
     orders = await chosen_orders(call, kept, sort)
     made = call.desk.journal.orders.transactions()
     content = export_bytes(orders, call.desk.service_clock.now(), form, made)
@@ -422,8 +432,8 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Prints, for each call or payment whose outcome is not known, what it may have done. If
-    ``service_ids`` is given, only payments of these orders are printed."""
+    """Prints a line for each call or payment whose outcome is unknown; the line says what may have
+    been done. If ``service_ids`` is given, only payments of these orders are printed."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
@@ -449,9 +459,9 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order as the service has it now; if the service cannot be asked, as the desk last
-    knew it. ``order`` is the order's id, the beginning of the id, or an address, hash or request id
-    of the order."""
+    """Prints one order as the service has it now, or, if the service cannot be asked, as the
+    journal has it. ``order`` is the order's id, the beginning of the id, or an address, a hash or a
+    request id of the order."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -470,7 +480,7 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
     """Marks a failed order as dealt with, or removes this mark if ``undo`` is True, and prints the
-    order. Exit 2 if the order needs nobody's attention."""
+    order. Raises CommandError (exit 2) if the order has no failure that the user must deal with."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -489,8 +499,9 @@ async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
 
 
 async def find_order(call: CliContext, name: str) -> TrackedOrder:
-    """Returns an order by its id or the beginning of one. Exit 5 if neither the journal nor the
-    service knows the order, 2 if several ids begin so."""
+    """Returns the order with the id ``name``, or whose id begins with ``name``. Raises
+    CommandError: exit 5 if neither the journal nor the service knows the order, exit 2 if several
+    ids begin with ``name``."""
     tracker = call.link.tracker
     service_id = _known_id(call, name)
     remembered = tracker.recall(service_id)
@@ -513,8 +524,9 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _not_known(name: str, how: str = "") -> CommandError:
-    """Returns the error for an unknown order. ``how`` is added to its sentence and says what the
-    order was searched by; it begins with a comma."""
+    """Returns the error for an order that was not found. ``how`` is a comma followed by what was
+    searched, such as ``, by id and hash``; it is inserted into the error's sentence, or may be
+    empty."""
     return CommandError(
         Exit.NOT_FOUND,
         NOT_FOUND,
@@ -526,9 +538,10 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """Finds an order by its id like :func:`find_order`, and also by an address, a hash or a request
-    id that no other order has. Searches the journal and the service's list. Commands that pay an
-    order do not use this function, because they accept only an id."""
+    """Returns the order that :func:`find_order` finds by its id, or otherwise the only order that
+    has ``name`` in an address, a hash or a request id. The journal and the service's list are
+    searched. Commands that pay an order do not use this function, because they accept only an
+    id."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     service_id = _known_id(call, name)
@@ -550,8 +563,8 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """Returns the order id that begins with ``name``. If no known id does, returns ``name`` itself.
-    Exit 2 if several ids begin so."""
+    """Returns the only known order id that begins with ``name``; ``name`` itself if there is none.
+    Raises CommandError (exit 2) if several ids begin with ``name``."""
     ids = call.desk.journal.orders.ids()
     if name in ids or len(name) < SHORTEST_PREFIX:
         return name
@@ -560,8 +573,9 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """Returns the only one of ``values``; None if there are none. Exit 2 if there are several; the
-    error's message uses ``what``."""
+    """Returns the only one of ``values``; None if there are none. Raises CommandError (exit 2) if
+    there are several. Its message begins with their number, followed by ``what``, such as "3 orders
+    begin with ab"."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

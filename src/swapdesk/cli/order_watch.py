@@ -1,8 +1,8 @@
-"""Follows orders to their end: ``orders watch`` prints a line for each change, ``listen`` posts
-each change to a program of the user's own.
+"""Follows orders to their end: ``orders watch`` prints a line for each change, and ``listen`` posts
+each change to a program of the user.
 
-The stream reports changes, and a call to the service confirms that an order has ended. A sandbox
-that has stopped is started again.
+Changes are reported by the stream, but whether an order has ended is confirmed by a call to the
+service. If a sandbox stops meanwhile, it is started again.
 """
 
 from __future__ import annotations
@@ -44,20 +44,19 @@ from swapdesk.flows.webhooks import (
 from swapdesk.wire.orders import DisplayStatus
 
 LOOK_SECONDS = 2.0
-"""Seconds between two calls to the service while an order has ended according to the stream but the
-service has not confirmed it, or a refund may still come."""
+"""Seconds between two calls to the service about an order that has ended according to the stream,
+while the service has not confirmed the end or a refund may still come."""
 
 LOST_SECONDS = 4.0
-"""Seconds for which the service may be unreachable. After that, the command looks for another
-running sandbox, and starts one if there is none."""
+"""Seconds for which the service may be unreachable before the command looks for another running
+sandbox, or starts one if there is none."""
 
 _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 
 
 class WatchedDocument(Struct, frozen=True):
-    """One line of ``orders watch``, printed for each change of an order. ``id`` is the order's id
-    as given to the command. The members of ``order`` are printed beside ``id``, not inside an
-    object of their own."""
+    """One line of ``orders watch``, printed for each change of an order. ``id`` is the order's id.
+    The members of ``order`` are printed beside ``id``, not inside an object of their own."""
 
     MERGED: ClassVar = "order"
 
@@ -68,8 +67,9 @@ class WatchedDocument(Struct, frozen=True):
 async def watch_orders(
     call: CliContext, ids: Sequence[str], until: str, timeout: float | None
 ) -> int:
-    """Prints every change of the orders until they have ended. Exit 3 if ``timeout`` seconds have
-    passed."""
+    """Prints every change of the orders until all have ended; returns the exit code. With ``until``
+    set to ``refunded``, an expired or failed order has not ended before its refund. Raises
+    CommandError (exit 3) after ``timeout`` seconds."""
     await settle(call, TELLING_SECONDS)
     watched = dict.fromkeys([(await find_order(call, name)).service_id for name in ids])
     watch = _Watch(call, list(watched), refunded=until == "refunded")
@@ -94,7 +94,7 @@ class _Watch:
         self._last: dict[str, TrackedOrder] = {}
 
     async def run(self) -> None:
-        """Runs until every order has ended."""
+        """Prints changes of the orders until all have ended."""
         self._call.link.follow()
         lost, changed = 0.0, asyncio.Event()
         self._print_changes()
@@ -118,7 +118,7 @@ class _Watch:
         return [name for name in self._ids if not self._over(self._known(name))]
 
     def result(self) -> int:
-        """Returns exit 0 if all orders completed, else 10."""
+        """Returns the exit code: 0 if all orders completed, otherwise 10."""
         displays = {display_of(self._known(name).order) for name in self._ids}
         return Exit.DONE if displays == {DisplayStatus.SWAP_COMPLETED} else Exit.ENDED_OTHERWISE
 
@@ -133,9 +133,8 @@ class _Watch:
         return tracked.ended and not may_be_refunded
 
     async def _ask(self) -> None:
-        """Reads from the service the orders whose end only the stream has reported, and those that
-        may still be refunded. A profile without a key has no stream, so all open orders are
-        read."""
+        """Reads from the service those orders that have ended according to the stream or may still
+        be refunded. A profile without a key has no stream, so all open orders are read."""
         streams = not self._call.link.connection.read_only
         for name in self.open_ids():
             if streams and not ended(display_of(self._known(name).order)):
@@ -217,8 +216,8 @@ def _gone(url: str) -> CommandError:
 
 
 async def _until_interrupted(call: CliContext, webhooks: OrderWebhooks) -> None:
-    """Posts changes while the desk follows the service; starts the sandbox again if it has
-    stopped."""
+    """Posts changes to the user's program until the command is interrupted, and starts the sandbox
+    again if it has stopped."""
     posting = asyncio.create_task(webhooks.run())
     try:
         while True:

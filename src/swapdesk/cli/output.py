@@ -1,9 +1,9 @@
-"""The only place that prints: data goes to standard output, messages ("talk") to standard error.
+"""The only module that prints. Data goes to standard output, messages to standard error.
 
-Every text is filtered once more here, so that no text from a service can control the terminal. In
-lines, characters that a terminal would act on are removed or replaced. In JSON they are escaped,
-which changes how a text is spelled and never its value. A stream may be closed, full, or unable to
-encode a character.
+Every text is filtered here, so that no text from a service can control the terminal. In lines, a
+character that a terminal would act on is removed or replaced. In JSON, it is escaped, which changes
+the spelling of a text but not its value. The module also handles a stream that is closed, full, or
+unable to encode a character.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from msgspec import UNSET, Struct
 from swapdesk.cli.command_error import UNSENT, CommandError, ErrorDocument
 
 SCHEMA_VERSION = 1
-"""The schema version of all documents that commands print. It is raised when a field is removed or
-changes its meaning or type, and not when a field is added."""
+"""The version of the schemas of all printed documents. It is raised when a field is removed or
+changes its meaning or type, but not when a field is added."""
 
 _ESCAPE, _SIGNS = "swapdesk-escape", "swapdesk-signs"
 _SIGN = re.compile(
@@ -34,15 +34,15 @@ _SIGN = re.compile(
     r"(?<!\S)[^\s\x00-\x7f](?!\S)|(?<!\w)−(?=[$\d])|(?<=\S)…(?!\w)|\ufffd"
 )
 """Matches a sign that the program itself wrote, such as an arrow or a minus, by the characters
-around it. A character within a name or a path does not match, because replacing it could change the
-name."""
+around it. Characters within a name or a path do not match: if they were replaced by ASCII signs,
+the name could become another one."""
 
 
 def replace_closed() -> None:
-    """Opens stand-ins for streams that were closed before the start, as by ``>&-``. Without them
-    messages would be printed as data, and the next opened file would get the number of the stream.
-    Reads from a stand-in return nothing, messages are lost, and writing data fails as on a full
-    disk."""
+    """Replaces standard streams that the shell closed before the start, for example with ``>&-``.
+    Otherwise the next opened file would get the number of the closed stream, and messages could be
+    written into that file. Reading from the replacement returns nothing, messages are lost, and
+    writing data fails as on a full disk."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -53,8 +53,9 @@ def replace_closed() -> None:
 
 
 def escape_foreign() -> None:
-    """Makes a character that a stream cannot encode harmless: the program's own signs are written
-    in ASCII, other characters as JSON escapes. Undecodable input is replaced."""
+    """Sets how the standard streams treat characters that their encoding lacks: the program's own
+    signs are written in ASCII, and other characters as JSON escapes. Input that cannot be decoded
+    gets replacement characters."""
     for stream, errors in ((sys.stdout, _SIGNS), (sys.stderr, _SIGNS), (sys.stdin, "replace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -89,15 +90,15 @@ codecs.register_error(_SIGNS, _write_signs)
 
 
 class Exact(str):
-    """A text that somebody copies and pays with, such as a memo; none of its characters is replaced
-    by an ASCII sign."""
+    """A text that somebody copies in order to pay, such as a memo. None of its characters is
+    replaced by an ASCII sign."""
 
     __slots__ = ()
 
 
 def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
-    """Returns the text as ``stream`` will write it, with characters that its encoding lacks
-    replaced. The width of a column is computed from this text."""
+    """Returns the text as ``stream`` will print it, with replacements for characters that its
+    encoding lacks. The widths of columns are computed from this text."""
     if text.isascii():
         return text
     encoding = stream.encoding or "utf-8"
@@ -105,8 +106,8 @@ def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
 
 
 def silence(stream: TextIO) -> None:
-    """Discards what the stream holds and all later output, because closing the stream would fail
-    again."""
+    """Discards what ``stream`` has buffered and everything written to it later, because a stream
+    that cannot be written would fail again when it is closed."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -117,16 +118,18 @@ _GAP = "  "
 
 
 Form = Literal["table", "plain", "json"]
-"""The form of printed data: tables to read, sentences, or JSON for programs."""
+"""The form of printed data: ``table`` for tables that people read, ``plain`` for sentences,
+``json`` for programs."""
 
 
 class ReaderLeft(Exception):
-    """Raised if the reader of standard output has closed the pipe, as ``head`` does; this is no
-    error."""
+    """Raised if the program that reads standard output has closed the pipe, as ``head`` does. This
+    is not an error of the command."""
 
 
 class OutputLost(Exception):
-    """Raised if standard output could not be written, as on a full disk; the text is the reason."""
+    """Raised if standard output cannot be written, for example because the disk is full. The
+    message is the reason."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error.strerror or str(error))
@@ -152,9 +155,9 @@ class Output:
 
     @property
     def before_a_question(self) -> Output:
-        """The output for data that a question is about. If standard output is no terminal, the data
-        goes to standard error, where the question is asked, because nobody can agree to data that
-        went into a file."""
+        """The output for data that the user is asked about. If standard output is not a terminal,
+        or with ``--json``, this output writes to standard error, where the question is asked,
+        because nobody can agree to data that they do not see."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -163,14 +166,15 @@ class Output:
     # Data
 
     def document(self, value: Struct) -> None:
-        """Prints a document of a type that ``cli.schemas`` knows as JSON on one line. Amounts are
-        exact JSON numbers."""
+        """Prints a document as JSON on one line. Its type must be one that ``cli.schemas`` knows.
+        Amounts are exact JSON numbers."""
         self._json(document_text(value))
 
     # These print for people. With --json they print ``document`` alone, if there is one.
 
     def say(self, *sentences: str, document: Struct | None = None) -> None:
-        """Prints data as sentences, one on each line."""
+        """Prints data as sentences, one on each line. With ``--json``, only ``document`` is
+        printed, if given."""
         if self.json:
             if document is not None:
                 self.document(document)
@@ -189,11 +193,14 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints columns, each as wide as its widest cell. The columns whose places are in
-        ``numbers`` are aligned on the decimal point. A table may be printed in parts: then all
-        parts get the same smallest widths ``least``, and only the first is ``headed``. In the form
-        of sentences, prints ``plain`` if it is given, else one sentence for each row with the
-        column heads in it."""
+        """Prints a table; each column is as wide as its widest cell. The columns whose numbers are
+        in ``numbers`` are aligned on the decimal point. With ``--plain``, prints the sentences
+        ``plain`` or, without these, one sentence for each row. With ``--json``, only ``document``
+        is printed.
+
+        A table may be printed in several parts: every part gets the same minimum widths ``least``,
+        and only the first part is ``headed``.
+        """
         if self.form != "table":
             sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
             self.say(*sentences, document=document)
@@ -222,8 +229,9 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints labels and values, one on each line, without empty values; in the form of
-        sentences, prints ``plain`` if given."""
+        """Prints labels and values, one pair on each line; pairs without a value are left out. With
+        ``--plain``, prints the sentences ``plain`` instead, if given. With ``--json``, only
+        ``document`` is printed."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form != "table":
             sentences = [f"{label}: {value}" for label, value in shown] if plain is None else plain
@@ -234,13 +242,14 @@ class Output:
             self._out(safe_line(f"{label}{' ' * (width - cells(label))}{_GAP}{value}"))
 
     def raw_json(self, text: str) -> None:
-        """Prints JSON text that another program wrote. It is unchanged, except that characters on
-        which a terminal would act are escaped."""
+        """Prints JSON text from another program. It is unchanged, except that characters that a
+        terminal would act on are escaped."""
         self._json(_escaped(text))
 
     def file(self, content: bytes, *, document: Struct | None = None) -> None:
-        """Prints a whole text file exactly as it would be on disk. On a terminal, its lines are
-        filtered, so that no character in them controls the terminal."""
+        """Prints the content of a text file. If standard output is not a terminal, the bytes are
+        unchanged; on a terminal, characters that would control it are filtered. With ``--json``,
+        ``document`` is printed instead, if given."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -263,7 +272,8 @@ class Output:
     # Talk
 
     def talk(self, *sentences: str, document: Struct | None = None) -> None:
-        """Prints messages about the progress on standard error; they are never part of the data."""
+        """Prints messages about the progress on standard error. With ``--json``, ``document`` is
+        printed on standard output instead; if it is None, the messages are printed all the same."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -271,14 +281,14 @@ class Output:
             self._aside(safe_line(sentence))
 
     def hint(self, *sentences: str) -> None:
-        """Prints messages about the data or the next step; not with ``--json``, because programs do
-        not need them."""
+        """Prints messages about the data or the next step on standard error; prints nothing with
+        ``--json``, because programs do not need them."""
         if not self.json:
             self.talk(*sentences)
 
     def ask(self, question: str) -> str:
-        """Asks on standard error and returns one line of input; empty if the question could not be
-        shown."""
+        """Asks a question on standard error and returns one line of standard input. Returns an
+        empty text if the question could not be printed."""
         self._aside(safe_line(question), end=" ")
         if self._unheard:
             # Nobody saw the question, so nothing that is read can be its answer.
@@ -289,8 +299,9 @@ class Output:
         return answer.strip()
 
     def failure(self, error: CommandError) -> None:
-        """Prints the cause, where the money is, and who acts next; the code and the request id come
-        last."""
+        """Prints the error of a command on standard error: the cause, where the money is, and who
+        acts next, then the error code and the request id. With ``--json``, prints the error as a
+        document."""
         if self.json:
             stream = self._stderr or sys.stderr
             self._aside(_encodable(document_text(ErrorDocument(error)), stream, _ESCAPE))
@@ -306,12 +317,12 @@ class Output:
         self.talk(*rows)
 
     def report(self, text: str) -> None:
-        """Prints several lines for people on standard error."""
+        """Prints several lines for people on standard error; prints nothing with ``--json``."""
         self.hint(*text.split("\n"))
 
     def _aside(self, text: str, end: str = "\n") -> None:
-        """Writes a message to standard error. If that fails, the message is lost; this does not
-        change the command's exit code."""
+        """Writes a message to standard error. If writing fails, the message is lost and the command
+        continues."""
         stream = self._stderr or sys.stderr
         try:
             print(text, end=end, file=stream, flush=True)
@@ -337,7 +348,7 @@ class Output:
 
 
 def safe_line(text: str) -> str:
-    """Returns the text as one line without characters that a terminal acts on."""
+    """Returns the text as one line, with each character that a terminal would act on replaced."""
     if text.isascii() and text.isprintable():
         return text
     # On demand: what only prints plain text does not load the wire.
@@ -347,14 +358,14 @@ def safe_line(text: str) -> str:
 
 
 def document_text(value: Struct) -> str:
-    """Returns a document as one line of JSON, with the version of its schema."""
+    """Returns a document as one line of JSON that begins with the version of its schema."""
     return json_text({"schemaVersion": SCHEMA_VERSION, **members(value)})
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Returns, for each member of a record that is printed, its printed name and the attribute that
-    has its value. A record lists these in ``PRINTED``, where an attribute with dots belongs to a
-    record within the record. A record without ``PRINTED`` shows every field."""
+    """Returns the printed members of a record type: each printed name is mapped to the attribute
+    that has its value. ``PRINTED`` lists them; an entry such as ``plan.total`` means the attribute
+    ``total`` of the record in ``plan``. A type without ``PRINTED`` has all its fields printed."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -363,9 +374,9 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """Returns a record as a mapping of its printed members. If the record names a field in
-    ``MERGED``, the members of that field's value are put beside the record's own members, and
-    replace those of the same name. Members without a value are left out."""
+    """Returns the printed members of a record, by their printed names. Members without a value
+    (UNSET) are left out. If the record names a field in ``MERGED``, the members of that field's
+    value are put directly among the record's own, and replace those of the same name."""
     merged = getattr(value, "MERGED", "")
     written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():
@@ -391,8 +402,8 @@ def _builtin(value: Any) -> Any:
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """Returns one line of JSON with exact numbers and without characters that a terminal acts
-    on."""
+    """Returns the value as one line of JSON with exact numbers. Characters that a terminal would
+    act on are escaped."""
     if _plain(value):
         # The desk, which starts here too, writes none.
         import json
@@ -408,7 +419,7 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> bool:
     """Returns True if the value consists only of texts, whole numbers, truth values, None, and
-    lists and mappings of those; subclasses do not count."""
+    lists and dictionaries of these; False if any of them is of a subclass."""
     if type(value) is dict:
         return all(_plain(item) for item in value.values())
     if type(value) is list:
@@ -438,7 +449,8 @@ def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) 
 
 
 def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
-    """Returns a row as a sentence: ``Row 1, amount 150, state ready.`` Empty cells are left out."""
+    """Returns a row of a table as a sentence: ``Row 1, amount 150, state ready.`` Empty cells are
+    left out."""
     text = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -1,7 +1,8 @@
-"""``partner``: accounts and accounting of the partners, for the operator of a service.
+"""The commands ``partner`` and ``backup``, with which the operator of a service manages the
+partners' accounts and their accounting.
 
-A change is written to the store; a running service applies it within two seconds. A secret is
-printed once, by the command that creates it.
+A change is written to the store, which is the service's database; a running service applies it
+within two seconds. A secret is printed only once, by the command that creates it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TIERS = ("FREE", "PRO")
 MOST_CALLS = 999_999_999
 MOST_MARKUP = 4
-"""The highest markup in percent (contract 6.13)."""
+"""The highest markup that an account may have by default, in percent (contract 6.13)."""
 
 OVERRIDES = {
     "quote": "quote",
@@ -31,8 +32,8 @@ OVERRIDES = {
     "markup": "default_markup",
     "fixed-rates": "fixed_rates",
 }
-"""The names of overrides (terms of one account that differ from its tier) as they are typed, each
-with its name in the store."""
+"""The overrides, which are terms of one account that differ from its tier. Each name, as the
+operator types it, is mapped to the name in the store."""
 
 _WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
@@ -40,8 +41,9 @@ _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 
 @reader
 def read_windows(value: str) -> tuple[int | None, ...]:
-    """Returns the calls allowed in a minute, an hour and a day, from a text such as ``5/20/50``;
-    None for each ``-``."""
+    """Returns the numbers of calls allowed in a minute, an hour and a day, read from a text such as
+    ``5/20/50``. A ``-`` in the text, which keeps the present number, becomes None. Raises
+    click.BadParameter for any other text."""
     windows = _WINDOWS.fullmatch(value)
     if windows is None:
         raise click.BadParameter(
@@ -256,8 +258,8 @@ def origin() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:SumsDocument",)),
 )
 def sums() -> None:
-    """Count every order anew and compare the result with the sums from which statistics are
-    answered.
+    """Count every order anew and compare the result with the daily sums, from which statistics are
+    made.
 
     Exit 9 if a sum differs and is not rebuilt.
     """
@@ -274,8 +276,7 @@ def sums() -> None:
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
-    Commissions are booked that were earned at least 30 days ago and not paid before. No money is
-    moved.
+    This books all that were earned at least 30 days ago and not paid before. No money is moved.
     """
 
 

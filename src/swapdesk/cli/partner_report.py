@@ -1,5 +1,5 @@
-"""Carries out the ``partner`` commands in the store of one's own service, which may be running
-meanwhile."""
+"""Carries out the ``partner`` commands in the store of the operator's own service, which may be
+running meanwhile."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ UNCHANGED = "where it was; no account was changed"
 
 
 class PartnerDocument(Struct, frozen=True):
-    """One account with its present state."""
+    """One account in its present state."""
 
     partner: StoredPartner
 
 
 class PartnersDocument(Struct, frozen=True):
-    """All accounts, oldest first."""
+    """All accounts of the service's partners, oldest first."""
 
     partners: tuple[StoredPartner, ...]
 
 
 class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
-    """A new key with its secret, which is never shown again, and the account that it belongs to."""
+    """A new key with its secret, which is never shown again, and the account of the key."""
 
     api_key: str
     api_secret: str
@@ -63,15 +63,16 @@ class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
 
 
 class DayOfPartner(Struct, frozen=True):
-    """The sums of one day; ``day`` is ``YYYY-MM-DD`` in UTC."""
+    """Names the sums of one partner and one day. ``day`` is ``YYYY-MM-DD`` in UTC."""
 
     partner: str
     day: str
 
 
 class SumsDocument(Struct, frozen=True):
-    """The result of counting all orders anew: how many daily sums there are, which of them differ
-    from their orders, and how many orders had no entry."""
+    """The result of counting all orders anew. ``sums`` is the number of daily sums, ``differing``
+    names the wrong ones, and ``unentered`` is the number of finished orders without an entry in the
+    books. ``rebuilt`` is True if the sums were then corrected."""
 
     sums: int
     differing: tuple[DayOfPartner, ...]
@@ -80,8 +81,8 @@ class SumsDocument(Struct, frozen=True):
 
 
 class BookedDocument(Struct, frozen=True):
-    """A booked entry in US dollars; ``partner`` is None if the command named an order, to which the
-    partner belongs."""
+    """An entry that was booked, in US dollars. ``partner`` is None if the command named an order
+    instead of a partner."""
 
     partner: str | None
     month: str
@@ -89,7 +90,7 @@ class BookedDocument(Struct, frozen=True):
 
 
 class AuditDocument(Struct, frozen=True):
-    """The operators' changes and bookings, newest first."""
+    """The operators' changes to accounts and their bookings, newest first."""
 
     changes: tuple[Noted, ...]
 
@@ -101,8 +102,8 @@ _REFUSALS = {
     "origin": ("BAD_ORIGIN", "origin"),
     "name": ("BAD_NAME", "name"),
 }
-"""Which error a command reports if the store refuses something: for each kind of thing, the error
-code and the argument at fault."""
+"""The error that a command reports if the store refuses a change. Each reason of the store is
+mapped to the error code and the argument at fault."""
 
 
 class BackupDocument(Struct, frozen=True):
@@ -113,7 +114,8 @@ class BackupDocument(Struct, frozen=True):
 
 
 def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path | None) -> None:
-    """Copies the store into ``file``. Exit 5 if no service ever ran here, 2 if the file exists."""
+    """Copies the store of a service into ``file``. Raises CommandError: exit 5 if no service ever
+    ran here, exit 2 if the file exists."""
     place = _place_of(call, data, config)
     if isinstance(place, Place):
         raise bad_input(
@@ -155,8 +157,9 @@ def run_on_store(
     data: Path | None,
     config: Path | None,
 ) -> int | None:
-    """Runs ``work`` on the store of a service. ``work`` also gets a record of who acts and at which
-    time of the service. Exit 5 if no service ever ran here."""
+    """Runs ``work`` on the store of a service. ``work`` gets the output, the store, and a record of
+    who acts and when, by the service's time. The store is that of the data directory ``data`` or of
+    the service file ``config``. Raises CommandError (exit 5) if no service ever ran here."""
     place = _place_of(call, data, config)
 
     async def worked() -> int | None:
@@ -199,7 +202,8 @@ def run_on_store(
 
 
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
-    """Returns the data directory of the service, or its database."""
+    """Returns the service's data directory, or the address of its PostgreSQL database if the
+    service file ``config`` names one."""
     if config is not None and data is not None:
         raise bad_input(
             "USAGE",
@@ -221,8 +225,8 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
 
 
 async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
-    """Opens the store and returns it with the service's time. If the store is a database server,
-    this machine's time is returned. Raises SchemaError and StoreUnavailable."""
+    """Opens the store and returns it with the service's time. For a PostgreSQL database, the time
+    is this machine's. Raises SchemaError and StoreUnavailable."""
     if isinstance(directory, Place):
         try:
             return await Store.connect(directory), SystemClock().now()
@@ -234,7 +238,8 @@ async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
 
 
 def _file_in(directory: Path) -> Path:
-    """Returns the store's file in ``directory``. Exit 5 if no service ever ran here."""
+    """Returns the store's file in ``directory``. Raises CommandError (exit 5) if there is none
+    because no service ever ran there."""
     if not (directory / DATABASE).exists():
         raise CommandError(
             Exit.NOT_FOUND, "NO_STORE", f"No service has run in {directory} yet.", UNBOOKED
@@ -243,8 +248,8 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """Returns the name of the user who runs the command; if the user has no name, the user's
-    number."""
+    """Returns the name of the user who runs the command, or ``uid`` and the user's number if there
+    is no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -252,8 +257,9 @@ def _operator() -> str:
 
 
 def _service_time(directory: Path) -> datetime:
-    """Returns the time of the service that runs on ``directory``, because its clock may be ahead of
-    this machine's. Returns this machine's time if no service runs there."""
+    """Returns the time of the service that runs on ``directory``; its clock may be ahead of this
+    machine's. If no service runs there, returns this machine's time. Raises CommandError if the
+    service does not answer."""
     ready = find_running(directory)
     if ready is None:
         return SystemClock().now()
@@ -374,7 +380,8 @@ async def override_terms(
 
 
 def _typed(value: object) -> str:
-    """Returns the value of an override in the form in which it is typed."""
+    """Returns the value of an override in the form in which the operator types it, such as
+    ``5/20/-`` or ``on``."""
     if isinstance(value, tuple):
         return "/".join("-" if calls is None else str(calls) for calls in value)
     if isinstance(value, bool):

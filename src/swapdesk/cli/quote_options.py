@@ -1,4 +1,5 @@
-"""Options and arguments of ``quote``, ``swap`` and ``send``, read without a service."""
+"""The options and arguments of ``quote``, ``swap`` and ``send``. They are read without asking a
+service."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Takes the options about routes out of ``options`` and returns them as quote options. Exit 2
-    if they contradict each other, or if a preset (options kept under a name) is given together with
-    them."""
+    """Takes the options for the choice of a route out of the dictionary ``options`` and returns
+    them as quote options. Raises CommandError (exit 2) if they contradict each other, or if a
+    preset (options kept under a name) is given together with any of them."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
-    from swapdesk.wire.quotes import RouteType
+    from swapdesk.wire.choices import RouteType
 
     typed = {name: options.pop(name, none) for name, none in _OF_ROUTES.items()}
     turns = {
@@ -65,11 +66,12 @@ _OF_ROUTES: dict[str, Any] = {
     "lookback": None, "rotate_fallback": False, "in_leg": (), "not_in_leg": (), "out_leg": (),
     "not_out_leg": (),
 }  # fmt: skip
-"""The options that choose routes, each with the value that it has if it is not given."""
+"""The options that choose routes, each with its value if it is not given."""
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """Returns the amount as typed. Exit 2 if the text is no amount of any token."""
+    """Returns the text of an amount unchanged, after checking that it is an amount. Raises
+    CommandError (exit 2) if it is not."""
     from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
     try:
@@ -87,7 +89,8 @@ def bad_amount(message: str, place: int, field: str) -> CommandError:
 
 
 def _percent(value: str) -> Decimal:
-    """Returns a percentage written in plain digits; its callers check the bounds."""
+    """Returns the percentage in ``value``, which must be written in plain digits. Raises
+    click.BadParameter otherwise. The caller checks the bounds."""
     try:
         percent = Decimal(value)
     except InvalidOperation:
@@ -102,7 +105,7 @@ read_percent = reader(_percent)
 
 @reader
 def read_slippage(value: str) -> Decimal | None:
-    """Returns a percentage; None for ``auto``, with which the venue chooses."""
+    """Returns the slippage in percent; None for ``auto``, which leaves the choice to the venue."""
     return None if value == "auto" else _percent(value)
 
 
@@ -113,7 +116,7 @@ slippage_option = click.option(
     help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
     " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
 )
-"""The option of commands that ask for on-chain routes."""
+"""The option ``--slippage`` of the commands that ask for on-chain routes."""
 
 
 route_options = options(
@@ -138,7 +141,7 @@ route_options = options(
                  help="Your own fee in percent, 0 to 4; the account's default without it."),
     click.option("--fixed", is_flag=True, help="Fixed rates only; they need --refund."),
 )  # fmt: skip
-"""The options of every command that asks for quotes."""
+"""The options that choose routes, for every command that asks for quotes."""
 
 
 receive_option = click.option(
@@ -146,18 +149,19 @@ receive_option = click.option(
     is_flag=True,
     help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
 )
-"""The option of commands with two tokens."""
+"""The option ``--receive`` of the commands that sell one token for another."""
 
 
 preset_option = click.option(
     "--preset", metavar="NAME", help="Options kept under this name in the desk."
 )
-"""The option that names a preset: options that the desk keeps under this name and that are used in
-place of typed ones."""
+"""The option ``--preset``, which names options that the desk keeps; they are used instead of typed
+ones."""
 
 
 def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
-    """Returns the options kept under this name. Exit 5 if the desk keeps none."""
+    """Returns the options that the desk keeps under this name. Raises CommandError (exit 5) if
+    there are none."""
     from swapdesk.flows.quotes.quote_request import QuotePresets
 
     presets = QuotePresets.of(places)
@@ -175,7 +179,8 @@ def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
 
 
 class CreateRequest(Struct, frozen=True):
-    """The order that a command line asks for. ``buy`` is None for a private send."""
+    """The order that a command line asks for. ``buy`` is None for a private send, which pays out
+    the token sold."""
 
     amount: str
     sell: str
@@ -193,21 +198,22 @@ class CreateRequest(Struct, frozen=True):
     min_out: str | None
     middle_refund: str | None
     max_loss: Decimal | None
-    """Percent of value that may be lost, fees included; None allows any loss."""
+    """The most value that may be lost, in percent and including fees; None allows any loss."""
     accept_warnings: bool
     fund: bool
     yes: bool
     account: str | None = None
-    """The account that signs a swap on chains, by name or address."""
+    """The account that signs a swap on chains, by name or address; None for the first one that
+    can."""
     on_chain: bool = False
-    """True if the wallet of this profile swaps, chosen by ``--type dex`` alone or by a quote of
-    such a route."""
+    """True if the wallet of this profile makes the swap on chains. The user chooses this by
+    ``--type dex`` alone, or by a quote of such a route."""
     slippage: Decimal | None = None
     dry_run: bool = False
     sender: str | None = None
-    """The address of ``account``, as soon as it is known."""
+    """The address of ``account``; None until it is known."""
     receiver: str | None = None
-    """The address that a swap on chains pays, as soon as it is known."""
+    """The address to which a swap on chains pays; None until it is known."""
 
 
 def require_middle(refund: str | None, use_xmr: bool | None) -> None:

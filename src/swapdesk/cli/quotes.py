@@ -1,5 +1,5 @@
 """Quotes on the command line: finds tokens and amounts, asks for quotes, prints them, and keeps the
-answers for a later command that names one of their quotes (``--quote ID``)."""
+answers in a file, so that a later command can use one of these quotes (``--quote ID``)."""
 
 from __future__ import annotations
 
@@ -77,8 +77,9 @@ _MOST_NAMED = 20
 
 
 def find_token(spec: str, desk: Desk, *, field: str) -> Token:
-    """Returns the one token that ``spec`` names. Exit 2 if several match, listed in the form in
-    which they can be typed; 5 if none matches; 9 if it is disabled."""
+    """Returns the only token that ``spec`` names; ``field`` is the argument that errors name.
+    Raises CommandError: exit 2 if several tokens match (the error lists a text to type for each),
+    exit 5 if none matches, exit 9 if the token is disabled."""
     resolved = resolve(spec, desk.catalog)
     if resolved.token is None:
         raise CommandError(
@@ -100,8 +101,8 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """Returns the review's lines about a token. Exit 9 if the token cannot be used, or if it has a
-    warning that is not ``accepted``."""
+    """Returns the lines about a token that the review shows. Raises CommandError (exit 9) if the
+    token cannot be used, or if it has a warning and ``accepted`` is False."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -118,7 +119,8 @@ def usability(token: Token, desk: Desk) -> tuple[CheckLine, ...]:
 
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
-    """Returns an amount of the token. Exit 2 for 0, and for more decimals than the token has."""
+    """Returns the typed amount of a token. Raises CommandError (exit 2) for 0, for more decimals
+    than the token has, and for a text that is not an amount."""
     from swapdesk.flows.quotes.quoting import typed_amount
     from swapdesk.wire.encoding.numbers import AmountError
 
@@ -129,9 +131,9 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
 
 
 class QuoteDocument(Struct, frozen=True):
-    """A quote as the service sent it, with the values that the desk derived. ``net`` is what
-    arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` is present with
-    ``--explain``."""
+    """A quote as the service sent it, with values that the desk computed. ``net`` is the amount
+    that arrives and ``sends`` the amount that is paid, in whole tokens. ``waterfall`` is present
+    with ``--explain``."""
 
     PRINTED: ClassVar = {
         "provider": "provider", "place": "row.place", "net": "row.key", "sends": "sends",
@@ -151,7 +153,7 @@ class QuoteDocument(Struct, frozen=True):
 
 
 class TokenName(Struct, frozen=True):
-    """The members by which a token is identified."""
+    """The facts that identify a token."""
 
     PRINTED: ClassVar = {
         "id": "token.id", "symbol": "token.symbol", "name": "token.name",
@@ -163,9 +165,9 @@ class TokenName(Struct, frozen=True):
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
-    """The rows of an answer: ranked ones, and unusable ones with their reason. ``receive`` is True
-    if ``amount`` is the amount that should arrive. ``cost`` is the number of quotes that the answer
-    took from the budget."""
+    """The quotes of an answer: usable ones, ranked, and unusable ones with the reason. If
+    ``receive`` is True, ``amount`` is the amount that arrives, otherwise the amount sold. ``cost``
+    is the number of calls that were charged to the limit of quotes."""
 
     asked_at: Moment
     sold: TokenName = field(name="from")
@@ -178,8 +180,8 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
 
 
 def say_waterfalls(output: Output, result: QuoteResult) -> None:
-    """Explains the steps of every usable route, one sentence for each, and tells which do not add
-    up."""
+    """Prints for each usable route how its output is computed, one sentence for each step, and a
+    remark if the steps do not add up."""
     for row in result.ranking.rows:
         steps = waterfall(result, row)
         name = row.quote.swap_name or row.quote.swap or "two legs"
@@ -222,7 +224,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Asks for quotes, keeps and prints them. ``account`` would sign an on-chain swap. Exit 4 if no
+    """Asks for quotes, keeps them for later commands and prints them. ``account`` is the name or
+    address of the account that would sign an on-chain swap. Raises CommandError (exit 4) if no
     route is usable."""
     route = read_route(typed, types, providers)
     if preset is not None:
@@ -277,8 +280,8 @@ async def report_quotes(
 
 
 async def _sender(call: CliContext, named: str | None) -> str | None:
-    """Returns the address of the account that would sign a swap on chains; None if no account is
-    named. Exit 5 if an account is named that does not exist."""
+    """Returns the address of the account ``named`` (a name or address); None if ``named`` is None.
+    Raises CommandError (exit 5) if there is no such account."""
     if named is None:
         return None
     from swapdesk.cli.wallet_session import account_named
@@ -287,7 +290,7 @@ async def _sender(call: CliContext, named: str | None) -> str | None:
 
 
 def no_route(result: QuoteResult) -> CommandError:
-    """Returns an error with exit 4: the service was asked, and no route accepts this."""
+    """Returns an error with exit 4, for an answer of the service without a usable route."""
     return CommandError(
         Exit.REFUSED,
         "NO_USABLE_ROUTE",
@@ -342,9 +345,13 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """Returns the named quote, else the best of a new answer. Exit 9 if the named quote expired, 5
-    if it was never shown here, 4 if no route is usable, 3 if the loss of value is above the limit
-    or unknown."""
+    """Returns the quote to use and the answer that contains it: the quote that the request names,
+    or else the best quote of a new answer.
+
+    Raises CommandError: exit 9 if the named quote has expired or is unusable, 5 if it was never
+    shown here, 4 if no route is usable, 3 if the loss of value exceeds the request's limit or is
+    unknown, or if less than ``--min-out`` arrives.
+    """
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
@@ -366,7 +373,8 @@ async def choose_quote(
 
 
 def require_output(result: QuoteResult, row: RankedQuote, least: Decimal) -> None:
-    """Exit 3 if the route gives less than ``least``."""
+    """Raises CommandError (exit 3) if less than ``least``, in whole tokens, arrives by the
+    route."""
     arrives = result.amount if result.request.receive else row.key
     if arrives >= least:
         return
@@ -452,15 +460,15 @@ def _named(call: CliContext, quote_id: str, query: QuoteRequest) -> tuple[QuoteR
 
 
 def _subject(request: QuoteRequest) -> tuple[object, ...]:
-    """Returns what a quote was asked for (tokens, amount, direction, private or not), so that two
-    requests can be compared. Other options of the request do not matter."""
+    """Returns what a quote is about (tokens, amount, direction, private send or not), so that two
+    requests can be compared. Other options of a request are left out."""
     tokens = request.token_in.id, request.token_out.id
     return *tokens, request.amount, request.receive, request.private_send
 
 
 def require_value(result: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
-    """Exit 3 if the loss of value is above ``limit`` percent, or unknown. If ``limit`` is None, any
-    loss is allowed."""
+    """Raises CommandError (exit 3) if the loss of value exceeds ``limit`` percent or is unknown. If
+    ``limit`` is None, any loss is allowed."""
     if limit is None:
         return
     percent_lost = result.value_difference(row).percent
@@ -498,7 +506,8 @@ class CachedResults(WireModel):
 
 
 class QuoteCache(Struct, frozen=True):
-    """Quotes that were shown by one profile, kept in a file that only its owner can read."""
+    """The quotes that one profile showed within the last hour, kept in a file that only its owner
+    can read."""
 
     path: Path
 
@@ -507,7 +516,8 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, result: QuoteResult) -> None:
-        """Adds an answer at the front."""
+        """Adds an answer to the file, and removes old answers and those beyond the largest number
+        to keep."""
         ranking = result.ranking
         fresh = CachedResult(
             asked_at=result.asked_at,
@@ -529,13 +539,15 @@ class QuoteCache(Struct, frozen=True):
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """Returns a quote with the answer that contained it; None if the quote was never shown."""
+        """Returns the answer that contained the quote with this id, and the quote; None if no such
+        quote is in the file."""
         every = ((answer, quote) for answer in self._read() for quote in answer.quotes)
         return next((pair for pair in every if pair[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """Returns the answer that contains this quote, ranked as of ``now``; None if it was never
-        shown."""
+        """Returns the answer that contained the quote with this id, ranked as of ``now``. Returns
+        None if no such quote is in the file, or if the catalogue no longer has one of its
+        tokens."""
         shown = self.shown(quote_id)
         if shown is None:
             return None
@@ -556,7 +568,8 @@ class QuoteCache(Struct, frozen=True):
         return QuoteResult(answer.asked_at, answer.received_at, rank(ends, request, now), request)
 
     def _read(self) -> Sequence[CachedResult]:
-        """Returns the kept answers; none if the file cannot be used."""
+        """Returns the answers in the file, newest first; empty if the file is missing or cannot be
+        used."""
         try:
             content = read_private(self.path, limit=_LIMIT)
             return decode(CachedResults, content, side="client", max_bytes=_LIMIT).boards

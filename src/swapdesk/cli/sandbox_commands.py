@@ -1,6 +1,7 @@
-"""Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, and ``worker``
-carries out orders for a service that a file describes; ``trigger`` makes something fail in the
-sandbox, ``demo`` shows how an order proceeds, ``tape`` and ``tour`` press keys."""
+"""The commands of the sandbox. ``serve`` and ``node`` run until they are told to end; ``worker``
+carries out orders for a service that a file describes. ``trigger`` sets faults, ``demo`` shows how
+an order proceeds, and ``tape`` and ``tour`` open the desk with keys that are pressed or
+explained."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ metrics_port = click.option(
 
 @reader
 def read_speed(value: str) -> Decimal:
-    """Returns a speed factor above 0 and at most ``FASTEST``."""
+    """Returns the speed factor in ``value``. Raises click.BadParameter unless it is above 0 and at
+    most ``FASTEST``."""
     return read_number(
         value,
         lambda speed: 0 < speed <= FASTEST,
@@ -212,8 +214,8 @@ def serve(
 
 
 def _alone(option: str) -> None:
-    """Exit 2 if ``option`` is given together with options for which the service's file has
-    settings."""
+    """Raises CommandError (exit 2) if ``option`` is given together with an option that the
+    service's file has a setting for."""
     context = click.get_current_context()
     others = [
         parameter.opts[0]
@@ -269,8 +271,9 @@ def _until_told(file: Path, serve: Callable[[], None]) -> int:
 def _configured(
     file: Path, port: int | None = None, metrics_port: int | None = None
 ) -> ServiceConfig:
-    """Reads the service file. The given ports replace those of the file, because several processes
-    of one machine may share it. Exit 2 if the service cannot be run from it."""
+    """Reads the service file. If ``port`` or ``metrics_port`` is given, it replaces that of the
+    file, because several processes on one machine may share the file. Raises CommandError (exit 2)
+    if the file is wrong."""
     from swapdesk.cli.sandbox_lifetime import require_extra
 
     require_extra("sandbox", "The service")
@@ -367,11 +370,11 @@ NO_FILES = (
     " come with it."
 )
 ANY_FAULT = "NAME"
-"""The placeholder that the list of commands shows in place of a fault's name."""
+"""The placeholder for a fault's name in the list of commands."""
 
 
 class FaultNames(click.Group):
-    """A click group whose first word may also be the name of a fault."""
+    """A click group in which the name of a fault is a command, too."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), ANY_FAULT]
@@ -522,7 +525,7 @@ def demo(
 
     NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
     Everything happens in the sandbox, with transactions on its chains. With --auto or --page a new
-    sandbox of that seed is used, and nothing is kept of it but the page.
+    sandbox is made from --seed; only the page is kept of it.
     """
     from swapdesk.flows.demo.demonstration import DemoChoice
 
@@ -548,8 +551,9 @@ def demo(
 
 
 class TapeDocument(Struct, frozen=True):
-    """The result of a played tape: names of the marked moments, written files, and the moments that
-    differ from the expected ones; None if nothing was expected."""
+    """The result of playing a tape (a file of keys to press). ``moments`` are the names of the
+    marked moments, ``files`` the files written. ``differ`` are the moments whose screen differs
+    from the expected one; None if no expectation was given."""
 
     tape: str
     moments: list[str]
@@ -559,7 +563,7 @@ class TapeDocument(Struct, frozen=True):
 
 @click.group()
 def tape() -> None:
-    """Play keys into the desk of the sandbox."""
+    """Play a tape, which is a file of keys to press, in the desk of the sandbox."""
 
 
 @tape.command("run")
@@ -582,9 +586,9 @@ def tape() -> None:
 def run_tape() -> None:
     """Play the tape FILE: keys, pauses, and waits for texts on the screen.
 
-    A tape plays only in the sandbox. In a terminal it plays visibly in this home; ctrl+c stops it,
-    and you can use the desk. Exit 3 if an awaited text never came, 10 if the result differs from
-    --check.
+    A tape plays only in the sandbox. In a terminal you see it play in the desk of this home; ctrl+c
+    stops the tape, and the desk stays open for you. Exit 3 if an awaited text never came, 10 if the
+    result differs from --check.
     """
 
 
@@ -597,5 +601,5 @@ def tour() -> None:
     """Open the desk of the sandbox with a guide that waits for your own keys.
 
     The guide leads from a token to a payout, and to finding the order again. ctrl+c ends the tour,
-    and you can use the desk.
+    and the desk stays open for you.
     """

@@ -1,6 +1,6 @@
 """Finds the sandbox that a command uses, or starts one.
 
-If a sandbox already runs on this home, it is used unchanged. Otherwise one is started as a child
+If a sandbox already runs on this home, it is used as it is. Otherwise one is started as a child
 process that ends when the pipe to it closes, so that a killed command leaves none behind. The
 sandbox's state stays on disk for the next start.
 """
@@ -29,20 +29,22 @@ _NEEDS = {
     "postgres": ("A store in PostgreSQL", "or leave [store] out"),
     "service": ("Metrics", "or leave [metrics] out"),
 }
-"""For each extra (an optional part of the installation): what needs it, and what the user can do
-instead of installing it. The extra for metrics is listed, too, because a service installed with an
-earlier release may lack it."""
+"""For each extra (an optional part of the installation), two texts: what needs it, and what the
+user can do instead of installing it. The extra for metrics is listed, too, because a service that
+was installed with an earlier release may lack it."""
 
 
 def require_extra(extra: str, what: str = "") -> None:
-    """Exit 2, with the command that installs the extra, if one of its packages is missing."""
+    """Raises CommandError (exit 2) if a package of the extra is missing; the error names the
+    command that installs it. ``what`` is the feature that needs the extra, as the error names it;
+    if it is empty, the error names the usual feature of this extra."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)
 
 
 SPEED = "30"
-"""The speed factor of a sandbox that the desk starts."""
+"""The speed factor with which the desk starts a sandbox."""
 
 START_SECONDS = 45.0
 STOP_SECONDS = 4.0
@@ -52,8 +54,8 @@ _QUOTED_LINES = 3
 
 
 class SandboxLifetime:
-    """The sandbox of a command. :meth:`ready` may be called repeatedly; :meth:`close` is called at
-    the end."""
+    """The sandbox that a command uses. Call :meth:`close` at the end; it ends the sandbox if this
+    process started it."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -61,14 +63,15 @@ class SandboxLifetime:
         self._starting = asyncio.Lock()
 
     async def ready(self) -> Mapping[str, Any]:
-        """Returns the ready line of the running sandbox; starts one if none answers. Exit 2 if the
-        extra is missing or the directory is refused, 7 if the sandbox does not become ready."""
+        """Returns the addresses and keys that the running sandbox states. Starts a sandbox if none
+        answers; may be called repeatedly. Raises CommandError: exit 2 if a sandbox that has to be
+        started lacks a package or refuses its directory, exit 7 if it does not become ready."""
         async with self._starting:
-            require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
-        """Ends the sandbox that this process started: first by closing the pipe, then by force."""
+        """Ends the sandbox if this process started it: by closing the pipe to it or, if it has not
+        ended after a few seconds, by killing it."""
         own, self._own = self._own, None
         if own is None:
             return
@@ -98,6 +101,7 @@ class SandboxLifetime:
         return asdict(running)
 
     def _start(self) -> Mapping[str, Any]:
+        require_extra("sandbox")
         private_directory(self._home.logs)
         log = self._home.logs / "sandbox.log"
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -133,8 +137,8 @@ class SandboxLifetime:
 
 
 def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
-    """Waits for a process whose pipe has already ended, because the process itself may end a moment
-    later. Returns the exit code; None if the process does not end in time."""
+    """Waits a few seconds for the end of a process that has closed its pipe. Returns its exit code;
+    None if it has not ended."""
     try:
         return ending.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:
@@ -142,7 +146,8 @@ def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
 
 
 def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
-    """Returns one whole line; None if the pipe ends first or ``seconds`` have passed."""
+    """Returns the first line that is read from a pipe; None if the pipe ends before a whole line
+    came, or if ``seconds`` have passed."""
     clock = SystemClock()
     until = clock.monotonic() + seconds
     line = bytearray()

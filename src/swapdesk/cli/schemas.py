@@ -1,7 +1,7 @@
 """JSON Schemas of what commands print with ``--json``, made from the types of the documents.
 
-A document is a ``msgspec.Struct`` that ``Output.document`` writes. Records of other packages in it
-have the members named in their ``PRINTED``; models of the API have schemas of their own.
+A document is a ``msgspec.Struct`` that ``Output.document`` prints. A record of another package
+within it has the members named in its ``PRINTED``; models of the API have schemas of their own.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ class SchemaDocument(Struct, frozen=True):
 
 
 ERROR = "command_error:ErrorDocument"
-"""The document that every command prints on standard error if it fails."""
+"""The type of the document that every command prints on standard error if it fails."""
 
 
 @cache
 def document_types() -> dict[str, tuple[str, ...]]:
-    """Returns the commands that print documents, with the types of each as ``module:Name``."""
+    """Returns the types of documents that each command prints, by the command's name, as
+    ``module:Name``. Commands that print none are left out."""
     declared = {name: declared_of(command).prints for name, command in commands().items()}
     return {name: prints for name, prints in declared.items() if prints}
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """Returns the schema of each document of a command. Raises KeyError if the command prints
-    none."""
+    """Returns the schema of everything that a command prints as JSON. Raises KeyError if the
+    command prints no document."""
     return _schema(f"swapdesk {command} --json", document_types()[command])
 
 
@@ -56,8 +57,8 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """Returns all schemas: ``commands`` by name, and ``error``; shared definitions are in
-    ``$defs``."""
+    """Returns all schemas as one object: ``commands`` has the schema of each command by name,
+    ``error`` that of an error. Definitions that they share are in ``$defs``."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
@@ -88,7 +89,8 @@ def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _definitions(types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
-    """Returns the schemas of types, and those of all types in them by name."""
+    """Returns two values: a schema for each of ``types``, and the schemas of all types that occur
+    in them, by the type's name."""
     written: dict[type, type] = {}
     models: list[Any] = []
 
@@ -129,16 +131,16 @@ def _model_schemas(models: Sequence[Any]) -> Mapping[str, Any]:
 
 
 def structs_in(kind: type) -> set[type]:
-    """Returns the type and every record type in it."""
+    """Returns the type itself and every record type that occurs in it."""
     written: dict[type, type] = {}
     _as_written(kind, written)
     return set(written)
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """Returns the type with each record in it replaced by a struct that has only the printed
-    members. The new structs are added to ``written``. Attributes that are not printed are left out,
-    because their types may have no schema."""
+    """Returns the type with each record type in it replaced by a new struct type that has only the
+    printed members. ``written`` gets an entry for each replaced type. Attributes that are not
+    printed are left out, because their types may have no schema."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -158,7 +160,8 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
 
 
 def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
-    """Returns the defaults of members that a document may lack."""
+    """Returns the default values of those members that a document may lack, each in a tuple, by
+    member name."""
     if hasattr(kind, "PRINTED"):
         return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
     return {
@@ -169,7 +172,7 @@ def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
 
 
 def member_types(kind: type) -> dict[str, Any]:
-    """Returns the printed members of a record, with their types."""
+    """Returns the printed members of a record type, each with its type."""
     types = {}
     for written, path in written_members(kind).items():
         hint: Any = kind
@@ -191,7 +194,9 @@ _MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
-    """Moves the members of one field to the level of the other members."""
+    """Changes the schema of the record type ``kind`` so that the field ``merged`` is replaced by
+    the members of its value. In the printed document they are directly among the record's own
+    members."""
     written = next(member for member, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)
@@ -200,14 +205,14 @@ def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
 
 
 _NOT_SAID = ("title", "default")
-"""Schema keywords that are left out. ``title`` only repeats a name. A ``default`` would mislead,
-because readers would take it for the value of a member that is missing."""
+"""Keywords that are left out of a schema. ``title`` only repeats a name. ``default`` would be
+misunderstood as the value of a missing member."""
 
 
 def _exact(schema: Any, words_keyword: str = "enum") -> Any:
-    """Returns the schema changed to match what is printed: amounts are numbers with all digits, and
-    objects may have further members. A fixed set of words is written under the keyword
-    ``words_keyword``; for the service's sets this is ``examples``, because these sets may grow."""
+    """Returns the schema, changed so that it fits what is printed: amounts are numbers with all
+    digits, and objects may have further members. A fixed set of words is written under the keyword
+    ``words_keyword``. For the service's sets this is ``examples``, because those sets may grow."""
     if isinstance(schema, list):
         return [_exact(part, words_keyword) for part in schema]
     if not isinstance(schema, Mapping):

@@ -1,8 +1,8 @@
 """Reads pass phrases and keys from a terminal or a file descriptor, and shows keys on the terminal.
 
 A secret is never an argument of a command. A key is shown on the terminal's second screen, which
-keeps no scrollback, until a key of the keyboard is pressed, time has passed, or a signal ends the
-program.
+keeps no scrollback, until a key is pressed on the keyboard, half a minute has passed, or a signal
+ends the program.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 def read_secret(
     call: CliContext, what: str, descriptor: int | None, option: str, *, words: int = 0
 ) -> Secret:
-    """Reads the secret from its descriptor, else asks for it: line by line until it has ``words``
-    words. Exit 2 if nobody can be asked."""
+    """Returns the secret ``what``: read from the file descriptor if one is given, otherwise typed
+    at the terminal. If ``words`` is not 0, lines are read until there are so many words. Raises
+    CommandError (exit 2) if there is no descriptor and nobody can be asked; ``option`` is the
+    option that names the descriptor."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
     if not call.interactive:
@@ -46,7 +48,9 @@ def read_secret(
 
 
 def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
-    """Returns the pass phrase of the wallet. Exit 2 if nobody can be asked."""
+    """Returns the pass phrase of the wallet, from the descriptor ``--passphrase-fd`` or typed;
+    ``what`` names it in the question. Raises CommandError (exit 2) if there is no descriptor and
+    nobody can be asked."""
     if call.passphrase is None:
         phrase = read_secret(call, what, call.passphrase_fd, "--passphrase-fd")
         if call.passphrase_fd is None:
@@ -56,7 +60,8 @@ def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
 
 
 def new_passphrase(call: CliContext) -> Secret:
-    """Returns a pass phrase for the first account of a wallet, after it was typed twice."""
+    """Returns a new pass phrase for a wallet without accounts. It must be typed twice unless it
+    comes from a descriptor. Raises CommandError (exit 2) if the two differ."""
     typed = call.passphrase_fd is None
     if typed and call.interactive:
         call.output.talk(
@@ -100,13 +105,14 @@ def _typed_words(question: str, least: int) -> str:
 
 
 PASTED_WITHIN = 0.3
-"""Seconds within which the next line of a pasted text arrives."""
+"""If another line arrives within this many seconds, it belongs to the same pasted text."""
 
 
 def typed_lines(terminal: int, question: str, least: int) -> str:
-    """Reads lines without showing what is typed, until they have ``least`` words and no further
-    line follows, or until an empty line. So a pasted list may have one word on each line. Input
-    after that is dropped, so that no word of a secret answers the next question."""
+    """Returns the lines that a person types or pastes, without showing them. An empty line ends
+    reading; otherwise reading ends once there are ``least`` words and no further line follows at
+    once, so each word may be on its own line. Later input is dropped, so that no word of a secret
+    becomes the answer to the next question."""
     read = b""
     try:
         with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):
@@ -128,9 +134,9 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 
 @contextlib.contextmanager
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
-    """Switches the terminal's modes in ``flags``, such as echo, off inside the ``with`` block.
-    ``when`` is the constant of ``termios`` that says when the change takes effect. Input that was
-    typed meanwhile and not read is dropped."""
+    """Switches off the terminal's modes ``flags``, such as echo, for a ``with`` block. ``when`` is
+    the constant of ``termios`` that says when the change takes effect. Typed input that was not
+    read is dropped at the end."""
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags
@@ -165,18 +171,20 @@ def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:
 # Shown
 
 HIDE_AFTER = 30
-"""Seconds for which a secret is shown."""
+"""Seconds for which a secret is shown on the terminal."""
 
 _SECOND_SCREEN, _FIRST_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 _CLEAR = b"\x1b[H\x1b[2J"
 _WITHOUT = ("", "dumb", "unknown")
 
 Wait = Callable[[float], bool]
-"""Waits so many seconds for a key; returns True if one was pressed."""
+"""A function that waits for a key, for at most the given seconds; returns True if a key was
+pressed."""
 
 
 def can_show() -> bool:
-    """Returns True if a person is at a terminal that has a second screen."""
+    """Returns True if a person is at a terminal that has a second screen, so that a secret shown
+    there leaves no trace."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT
 
 
@@ -188,8 +196,10 @@ def show_secret(
     wait: Wait | None = None,
     seconds: int = HIDE_AFTER,
 ) -> None:
-    """Shows ``secret`` (printable ASCII) under the lines ``above``, for ``seconds`` or until a key
-    is pressed. ``out`` and ``wait`` default to standard output and the keyboard."""
+    """Shows ``secret`` below the lines ``above`` on the terminal's second screen, for ``seconds``
+    or until a key is pressed. ``out`` is the file descriptor to write to, by default standard
+    output; ``wait`` waits for a key, by default on the keyboard. Raises ValueError if the secret is
+    not printable ASCII."""
     if not all(0x20 <= byte < 0x7F for byte in secret):
         raise ValueError("a secret that is shown is printable ASCII")
     target = sys.stdout.fileno() if out is None else out
@@ -234,7 +244,8 @@ def _key_within(seconds: float) -> bool:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Hides the secret before a signal ends the program."""
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt within a ``with`` block, so that the secret
+    is hidden before the program ends."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,5 +1,5 @@
-"""Prints the service's answers: tokens, chains, limits, commissions and volume, and the answer to
-one raw call."""
+"""Prints answers of the service: tokens, chains, limits, commissions, volume, and the answer to a
+single call of the API."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TokensDocument(Struct, frozen=True):
 
 
 class ChainsDocument(Struct, frozen=True):
-    """Every chain of the service's list, as the API returns it."""
+    """All chains in the service's list, as the API returns them."""
 
     chains: Sequence[Chain]
     total: int
@@ -76,7 +76,8 @@ class ChainsDocument(Struct, frozen=True):
 async def report_tokens(
     call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int
 ) -> None:
-    """Prints the tokens that match. Exit 5 if none does, 2 if the chain is unknown."""
+    """Prints the tokens that match ``term``, at most ``limit``. ``chain`` and ``symbol`` narrow the
+    search. Raises CommandError: exit 5 if no token matches, 2 if the chain is unknown."""
     await load_catalog(call)
     catalog = call.desk.catalog
     if chain is not None and catalog.chain(chain) is None:
@@ -148,15 +149,16 @@ async def report_chains(call: CliContext) -> None:
 
 
 class LimitsDocument(Struct, frozen=True, rename="camel"):
-    """The limits of an account; ``limits`` are those of a minute, an hour and a day, for quotes and
-    for exchanges."""
+    """The limits of an account. ``limits`` has an entry for the minute, the hour and the day, for
+    quotes and for exchanges, each with the number of calls used."""
 
     monthly_request_count: int
     limits: tuple[LimitGauge, ...]
 
 
 class CommissionsDocument(Struct, frozen=True):
-    """The commissions of an account; ``month`` is ``YYYY-MM``, or None for all months."""
+    """The commissions of an account. ``month`` is ``YYYY-MM``; None if the numbers are those of all
+    months."""
 
     month: str | None
     commissions: CommissionSummary
@@ -169,20 +171,21 @@ class VolumeDocument(Struct, frozen=True):
 
 
 class WeeksDocument(Struct, frozen=True):
-    """The volume by week, oldest first."""
+    """The volume by week, oldest week first."""
 
     weeks: tuple[WeeklyVolume, ...]
 
 
 class ChartDocument(Struct, frozen=True):
-    """The volume as points, one for each day or month, oldest first."""
+    """The volume by day or month, oldest first."""
 
     granularity: Granularity
     points: tuple[ChartPoint, ...]
 
 
 async def report_limits(call: CliContext, fail_over: int | None) -> int:
-    """Prints the limits. Exit 3 if more than ``fail_over`` percent of a limit is used."""
+    """Prints the limits. Returns exit code 3 if more than ``fail_over`` percent of a limit is used,
+    otherwise 0."""
     output, api = call.output, call.link.api
     limits = await api.get_rate_limits()
     gauges = limit_gauges(api.budget)
@@ -249,7 +252,7 @@ async def report_volume(call: CliContext) -> None:
 
 
 async def report_weeks(call: CliContext) -> None:
-    """Prints the weeks, newest first; in JSON, in the order of the service."""
+    """Prints the volume by week: newest first for people, oldest first as JSON."""
     output = call.output
     weeks = await call.link.api.get_weekly_volume()
     if not weeks:
@@ -274,8 +277,8 @@ async def report_weeks(call: CliContext) -> None:
 async def report_chart(
     call: CliContext, granularity: str, since: datetime | None, until: datetime | None
 ) -> None:
-    """Prints a drawing for people, or points as JSON. The service returns only a limited number of
-    points, the latest ones (contract 12.5)."""
+    """Prints the volume by day or month: as a drawing for people, as points with ``--json``. The
+    service returns only a limited number of points, the latest ones (contract 12.5)."""
     output = call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
@@ -317,9 +320,9 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Sends one call and prints the answer. Exit 9 if a writing call has no journal to be recorded
-    in. An answer that is not JSON, as from a captive portal or a maintenance page, is refused;
-    after a writing call the outcome is then unknown."""
+    """Makes one call of the API and prints its answer. Raises CommandError (exit 9) if the call
+    writes and the journal cannot record it. An answer that is not JSON, such as the page of a
+    captive portal, is an error; after a writing call, it leaves the outcome unknown."""
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)
@@ -399,7 +402,7 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 
 def _checked(body: bytes) -> bytes:
     """Returns the body as compact JSON, without a byte order mark that an editor may have added.
-    Exit 2 if it is not JSON."""
+    Raises CommandError (exit 2) if it is not JSON."""
     with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
 

@@ -1,4 +1,5 @@
-"""Opens the desk for one command, connects it, and closes it with the command."""
+"""Opens the desk for one command, connects it to the service, and closes it at the end of the
+command."""
 
 from __future__ import annotations
 
@@ -28,18 +29,19 @@ T = TypeVar("T")
 
 
 TELLING_SECONDS = 5.0
-"""How long, in seconds, a command that creates nothing looks for the order of an earlier create.
-The service usually answers within this time. Proving that there is no order takes a minute, so only
-a command that creates waits for that."""
+"""The most seconds for which a command that creates nothing looks for the orders of earlier creates
+whose answers were lost. The service usually answers within this time. Proving that there is no
+order takes a minute, which only a command that creates waits for."""
 
 SETTLING_SECONDS = 75.0
-"""Seconds for which a command that creates looks for the orders of all earlier creates at once."""
+"""The most seconds for which a command that creates looks for the orders of earlier creates whose
+answers were lost, for all of them together."""
 
 
 async def load_catalog(call: CliContext) -> None:
-    """Loads the token list from disk, and refreshes it from the service if it is old. Also tells
-    the problems of the address book, because a command that names tokens may name addresses of that
-    book, too."""
+    """Loads the token list from disk, and refreshes it from the service if it is old. Also prints
+    how many tokens are missing and the problems of the address book, because a command that names
+    tokens may also name addresses."""
     await call.desk.catalog.load_in_steps()
     await call.desk.refresh_reference()
     tell_gap(call)
@@ -47,15 +49,16 @@ async def load_catalog(call: CliContext) -> None:
 
 
 def tell_gap(call: CliContext) -> None:
-    """Tells how many tokens of the service are missing from the desk's list, if any are."""
+    """Prints how many tokens of the service are missing from the desk's list because they cannot be
+    read, if any."""
     if gap := call.desk.catalog.gap:
         call.output.talk(f"{gap}.")
 
 
 async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
-    """Looks for up to ``patience`` seconds for the outcome of requests that an earlier command or
-    desk left without one. This is done before anything new is created. A command that only shows
-    orders passes :data:`TELLING_SECONDS`."""
+    """Looks for the orders of earlier creates whose answers were lost, for at most ``patience``
+    seconds, and prints what was found. A command calls this before it creates anything new. A
+    command that only shows orders passes :data:`TELLING_SECONDS`."""
     talk = call.output.talk
     if count := len(open_creates(call.desk.journal.ledger)):
         what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
@@ -92,8 +95,8 @@ async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
 
 
 async def reconnect(call: CliContext) -> None:
-    """Connects to the sandbox that runs now, or starts one on the same data. If the service is
-    live, waits for it."""
+    """Connects the desk to the sandbox that runs now; if none runs, starts one on the same data.
+    Does nothing on a live profile."""
     if call.sandbox is not None:
         ready = await call.sandbox.ready()
         await call.desk.connect(sandbox_connection(ready, call.desk.settings))
@@ -106,9 +109,10 @@ def _pair(intent: Intent) -> str:
 def run_session(
     call: CliContext, work: Callable[[CliContext], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
-    """Runs ``work`` on the connected desk of the chosen profile, which is ``call.desk``. Raises
-    CommandError; with ``from_journal`` also if the journal cannot be used, because the answer comes
-    from the journal."""
+    """Runs ``work`` on the desk of the chosen profile, connected to its service, and returns its
+    result. The desk is ``call.desk``. Raises CommandError if the desk cannot be opened. With
+    ``from_journal``, an unusable journal is such an error, too, because the result of ``work``
+    would be wrong."""
     return asyncio.run(_worked(call, work, from_journal))
 
 
@@ -152,7 +156,8 @@ async def _worked(
 
 
 def _pay_calls(call: CliContext) -> None:
-    """Tells what calls cost, and asks for the pass phrase of a live wallet."""
+    """Sets how payments for single calls are announced and agreed to in this command, and how the
+    wallet is unlocked for them."""
     from swapdesk.cli.secret_input import read_passphrase
 
     payer = call.desk.payer

@@ -1,4 +1,5 @@
-"""``why`` and ``inspect``, and support cases that are written to files and shown."""
+"""The commands ``why`` and ``inspect``, which find and explain an order, and the commands that
+write a support case to a file or show such a file."""
 
 from __future__ import annotations
 
@@ -43,8 +44,9 @@ from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 
 
 class CaseListDocument(Struct, frozen=True, rename="camel"):
-    """The result of a search: how the text was read, where orders were searched, and the cases
-    found. If nothing was found, ``reply`` and ``escalation`` are the messages to write."""
+    """The result of a search: how the text was read, where orders were searched, and the cases of
+    the orders found. If none was found, ``reply`` and ``escalation`` are messages to the customer
+    and to the service."""
 
     read_as: tuple[Reading, ...]
     searched: tuple[Searched, ...]
@@ -56,8 +58,10 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
 async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
-    """Finds the orders behind ``text`` within ``reads`` calls of the service. A home without chains
-    and tokens loads them first, which does not count as one of these calls."""
+    """Finds the orders that ``text`` refers to, with at most ``reads`` calls of the service, and
+    prints their diagnosis. With ``whole``, also prints how the text was read and which places were
+    searched. If the home has no list of chains and tokens, it is loaded first; this does not count
+    as one of the calls."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
@@ -94,7 +98,8 @@ inspect = partial(report_search, whole=True)
 
 
 async def _load_catalog(call: CliContext) -> None:
-    """Loads tokens and chains. If the service cannot be asked, the search uses those on disk."""
+    """Loads chains and tokens from disk or, if there are none, from the service. If the service
+    cannot be asked, prints a message and continues without them."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -107,8 +112,8 @@ async def _load_catalog(call: CliContext) -> None:
 
 
 async def _read_again(call: CliContext, service_id: str) -> None:
-    """Reads the order anew, because the journal's state may be old if no desk followed the
-    order."""
+    """Reads an order from the service, because the state in the journal may be old if no desk has
+    followed the order. If the service cannot be asked, prints a message."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
     tracked = tracker.recall(service_id)
     if tracked is None or tracked.archived(now):
@@ -199,7 +204,7 @@ def _tell(
 
 
 def _tell_nothing(call: CliContext, search: OrderSearch) -> None:
-    """Prints the messages to write if nothing was found."""
+    """Prints the messages to the customer and to the service, for a search that found nothing."""
     output, reply, escalation = call.output, search.reply, search.escalation
     output.say(
         *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),
@@ -221,7 +226,7 @@ def _readings(pasted: PastedText) -> list[str]:
 
 
 class BundleWritten(Struct, frozen=True):
-    """The written file or page, and the kinds of facts that are masked in it."""
+    """The file or page that was written, and the kinds of facts that are masked in it."""
 
     file: str
     masked: tuple[str, ...]
@@ -257,8 +262,8 @@ def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suff
 
 
 def show_case_file(call: CliContext, file: Path) -> int:
-    """Shows a case file: in a terminal as pages of the desk, otherwise as printed lines. Returns an
-    exit code."""
+    """Shows a case file: on a terminal as pages of the desk, otherwise as printed lines. Returns
+    the exit code."""
     case = _read_case(file)
     output = call.output
     if output.to_person and output.form == "table" and sys.stdin.isatty():

@@ -1,5 +1,6 @@
-"""``tape run`` plays a tape in the sandbox's desk, records and compares it; ``tour`` guides a
-person. Importing this module loads the screens."""
+"""``tape run`` plays a tape (a file of keys to press) in the sandbox's desk, and records or
+compares what is shown; ``tour`` guides a person who presses the keys. Importing this module loads
+the screens."""
 
 from __future__ import annotations
 
@@ -32,19 +33,20 @@ from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
 from swapdesk.tui.tapes.recorder import moments_text, read_moments, write_recording
 
 SEED = 1
-"""The seed of the sandbox in which a tape without a terminal plays."""
+"""The seed of the sandbox in which a tape is played without a terminal."""
 MOST_TEXT = 4 << 20
-"""Maximum number of bytes of a file with expected texts."""
+"""The most bytes that are read of a file with expected texts."""
 MOST_DIFFERENT, MOST_ROWS = 10, 100
-"""Maximum number of different moments, and of different rows, that are shown."""
+"""The most moments that differ, and the most rows of a moment, that are printed."""
 IN_SANDBOX = "in the sandbox; none of it is real"
 
 
 def play_tape(
     call: CliContext, file: Path, headless: bool, check: Path | None, record: Path | None
 ) -> int:
-    """Plays a tape. Exit 3 if an awaited text never came, 10 if the result differs from
-    ``check``."""
+    """Plays the tape in ``file``. ``record`` is the folder to which the result is written,
+    ``check`` the file with the expected texts. Raises CommandError: exit 3 if an awaited text never
+    came, 10 if the result differs from ``check``."""
     _require_sandbox(call)
     player = Player(_read_tape(file), alone=headless)
     expected = None if check is None else _read_expected(check)
@@ -72,7 +74,7 @@ def play_tour(call: CliContext) -> int:
 
 
 def _require_sandbox(call: CliContext) -> None:
-    """Exit 9 on a live profile."""
+    """Raises CommandError (exit 9) on a live profile."""
     settings = call.settings(lenient=True)
     if settings.live:
         raise own_refusal(
@@ -84,8 +86,8 @@ def _require_sandbox(call: CliContext) -> None:
 
 
 def play_repeatable(player: Player, seed: int = SEED) -> int:
-    """Plays in a new home and a new sandbox that behave the same at every run and do not wait in
-    real time. Returns the exit code of the desk."""
+    """Plays a tape in a new home and a new sandbox that behave the same at every run and do not
+    wait in real time. Returns the exit code of the desk."""
     require_extra("sandbox")
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
@@ -124,8 +126,9 @@ def _read_tape(path: Path) -> Tape:
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
-    """Returns the content of a file, cut off one byte after ``most`` bytes, so that the caller
-    notices a file that is too large. ``field`` is the option that an error names."""
+    """Returns at most ``most`` + 1 bytes of a file, so that the caller notices a file that is too
+    large. ``field`` is the option that an error names. Raises CommandError (exit 2) if the file
+    cannot be read."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:
@@ -133,7 +136,8 @@ def _read(path: Path, most: int, field: str) -> bytes:
 
 
 def _read_expected(check: Path) -> dict[str, str]:
-    """Returns the expected text of each moment by the moment's name."""
+    """Returns the texts in the file ``check``, by the names of the moments at which they are
+    expected. Raises CommandError (exit 2) if the file has none."""
     content = _read(check, MOST_TEXT, "check")
     if len(content) <= MOST_TEXT and (moments := read_moments(content)):
         return moments
@@ -141,8 +145,8 @@ def _read_expected(check: Path) -> dict[str, str]:
 
 
 def _require_played(call: CliContext, player: Player) -> None:
-    """Exit 3 if an awaited text never came, 2 if the tape would type a secret, 10 if the desk was
-    left early."""
+    """Raises CommandError if the tape was not played to its end: exit 3 if an awaited text never
+    came, 2 if the tape would type a secret, 10 if the desk was left early."""
     if (failure := player.failure) is not None:
         call.output.report(failure.screen)
         waited = isinstance(failure, NeverCame)
@@ -191,7 +195,8 @@ def _tell(
 
 
 def _difference(name: str, expected: str | None, shown: str | None) -> str:
-    """Returns the rows of a moment that differ."""
+    """Returns the rows of a moment in which the expected and the shown text differ, one row on each
+    line."""
     if expected is None or shown is None:
         return f"{name}: {'not expected' if expected is None else 'never marked'}"
     rows = difflib.unified_diff(

@@ -1,4 +1,5 @@
-"""Carries out the ``trigger`` commands in the sandbox."""
+"""Carries out the ``trigger`` commands, which set faults in the sandbox, move its clock and make
+practice orders."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class FaultsDocument(Struct, frozen=True):
 
 
 class ActiveDocument(Struct, frozen=True):
-    """The faults that are set."""
+    """Sentences about the faults that are set."""
 
     active: tuple[str, ...]
 
@@ -47,22 +48,22 @@ class CasesDocument(Struct, frozen=True):
 
 
 class AnswersDocument(Struct, frozen=True):
-    """The right answers, case by case."""
+    """The right answers of the practice cases."""
 
     answers: tuple[Case, ...]
 
 
 def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]]) -> T:
-    """Runs ``work`` on the connected sandbox. Exit 2 on a live profile, before its service is asked
-    anything."""
+    """Runs ``work`` on the desk connected to a sandbox. Raises CommandError (exit 2) on a live
+    profile, before its service is asked."""
     if call.settings().live:
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
     return run_session(call, work)
 
 
 async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
-    """Sets the fault named by the command. Exit 2 if there is no such fault or target, 4 if it
-    comes too late."""
+    """Sets the fault whose name is the command's name, and prints it. Raises CommandError: exit 2
+    if there is no such fault or target, 4 if it is too late for the fault."""
     await load_catalog(call)
     name = click.get_current_context().info_name or ""
     members = {key: value for key, value in given.items() if value is not None}
@@ -92,7 +93,8 @@ async def report_cleared(call: CliContext) -> None:
 
 
 async def report_clock(call: CliContext, step: str) -> None:
-    """Moves the sandbox's clock. Exit 2 if the text is no step."""
+    """Moves the sandbox's clock forward by ``step`` and prints its new time. Raises CommandError
+    (exit 2) if ``step`` is not of the form ``+1h``."""
     try:
         now = await _accepted(Triggers(call.desk).advance(step))
     except FaultRefused as problem:
@@ -101,7 +103,8 @@ async def report_clock(call: CliContext, step: str) -> None:
 
 
 async def report_run(call: CliContext) -> None:
-    """Makes the practice orders. Exit 9 if a case cannot be set up; the orders made before stay."""
+    """Makes the practice orders and prints them. Raises CommandError (exit 9) if a case cannot be
+    set up; the orders made until then remain."""
     await load_catalog(call)
     await settle(call)
     output, played = call.output, []
@@ -118,15 +121,15 @@ async def report_run(call: CliContext) -> None:
 
 
 def report_answers(output: Output) -> None:
-    """Prints the answers; no sandbox is asked."""
+    """Prints the right answers of the practice cases, without asking the sandbox."""
     rows = [(case.name, case.rule, case.money, case.owner, case.why) for case in PRACTICE]
     document = AnswersDocument(PRACTICE)
     output.table(("case", "rule", "the money is", "who acts", "why"), rows, document=document)
 
 
 async def _accepted(asked: Awaitable[T]) -> T:
-    """Returns the result of ``asked``. Exit 4 if the sandbox refuses, 5 if it does not know the
-    order."""
+    """Returns the result of ``asked``, a call to the sandbox. Raises CommandError: exit 4 if the
+    sandbox refuses, 5 if it does not know the target."""
     try:
         return await asked
     except ApiError as error:

@@ -1,5 +1,5 @@
-"""The wallet on its chains: balances, allowances, the wallet's own transactions, and the spending
-policy."""
+"""The ``wallet`` commands that work on chains: balances, allowances, the wallet's own transactions,
+withdrawals, and the spending policy."""
 
 from __future__ import annotations
 
@@ -56,24 +56,25 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class BalancesDocument(Struct, frozen=True):
-    """The balances, chain by chain; smart accounts come last."""
+    """The balances of accounts, one entry for each account and chain; those of smart accounts come
+    last."""
 
     balances: tuple[ChainHoldings, ...]
 
 
 class AllowancesDocument(Struct, frozen=True):
-    """The allowances, chain by chain."""
+    """The allowances that accounts have given, one entry for each account and chain."""
 
     allowances: tuple[ChainAllowances, ...]
 
 
 class BalanceTable:
-    """A printer of balances, as one document or as a table. On a terminal the table is printed
-    chain by chain, because one chain may take long to answer while a person waits."""
+    """Prints balances as one document or as a table. On a terminal, the table is printed in parts,
+    chain by chain, because a person would otherwise wait for the slowest chain."""
 
     WHOLE, REST = 9, 19
-    """Column widths of the amounts, shared by all parts of the table: ``WHOLE`` for the digits
-    before the decimal point, ``REST`` for the point and the digits after it."""
+    """Widths of the column of amounts in all parts of the table, in characters: ``WHOLE`` before
+    the decimal point, ``REST`` for the point and the digits after it."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -82,8 +83,8 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints the chains that have answered and are not printed yet, in the order of
-        ``holdings``. A chain that answers early is printed only after all chains before it have
+        """Prints the chains that have answered and are not printed yet. ``holdings`` are all chains
+        in the order of the table; a chain is printed only when all chains before it have
         answered."""
         if self._least is None:
             names = max((cells(_holder(chain)) for chain in holdings), default=0)
@@ -92,7 +93,7 @@ class BalanceTable:
         self.add(tuple(takewhile(lambda chain: not chain.reading, holdings)))
 
     def add(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints those of ``holdings`` that were not printed before, and tells which chains could
+        """Prints those of ``holdings`` that were not printed before. Also prints which chains could
         not be read."""
         new, self._printed = holdings[self._printed :], len(holdings)
         self._output.talk(*_unread(new))
@@ -125,8 +126,8 @@ class BalanceTable:
         self._headed = self._headed or bool(held)
 
     def _aligned(self, amount: str) -> str:
-        """Pads the amount so that the decimal points of all parts of the table are in one
-        column."""
+        """Returns the amount padded with spaces, so that the decimal points of all parts of the
+        table are below each other."""
         if self._least is None:
             return amount
         whole, rest, _ = split_at_point(amount)
@@ -134,7 +135,8 @@ class BalanceTable:
 
 
 def _holder(holdings: ChainHoldings) -> str:
-    """Returns the holder's name: ``trading``, or ``smart account of trading``."""
+    """Returns the name of the account with these balances: ``trading``, or ``smart account of
+    trading``."""
     return (
         holdings.account.name
         if holdings.smart is None
@@ -143,8 +145,8 @@ def _holder(holdings: ChainHoldings) -> str:
 
 
 def _unread(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> list[str]:
-    """Returns sentences on the chains that could not be read: why, where the money on them is, and
-    who acts."""
+    """Returns a sentence for each chain that could not be read: why, where the money on it is, and
+    who acts next."""
     return [
         f"{read.chain_name} could not be read: {read.problem}. What is there stays there."
         f" Next {read.next or 'you: give the command again'}."
@@ -160,7 +162,9 @@ def allowed_words(allowance: Allowance) -> str:
 
 
 def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Returns whose contract the spender is, and whether it takes tokens by Permit2."""
+    """Returns the name of the venue that the spender belongs to, or ``not known here``; for an
+    allowance by Permit2, also the time when it ends. ``named`` returns the name of the venue with a
+    given code; None if there is none."""
     who = named(allowance.venue) or "not known here"
     return (
         f"{who}, by Permit2 until {iso(allowance.ends)}"
@@ -170,7 +174,8 @@ def spender_words(allowance: Allowance, named: Callable[[str | None], str | None
 
 
 async def show_balances(call: CliContext, account: str | None) -> int:
-    """Prints the balances. Exit 7 if a chain could not be read."""
+    """Prints the balances of one account, or of all if ``account`` is None. Returns exit code 7 if
+    a chain could not be read, otherwise 0."""
     output, wallet = call.output, call.desk.wallet
     whose = await account_or_all(wallet, account)
     table = BalanceTable(output)
@@ -189,7 +194,8 @@ async def show_balances(call: CliContext, account: str | None) -> int:
 
 
 async def show_allowances(call: CliContext, account: str | None) -> int:
-    """Prints the allowances. Exit 7 if a chain could not be read."""
+    """Prints the allowances of one account, or of all if ``account`` is None. Returns exit code 7
+    if a chain could not be read, otherwise 0."""
     output, wallet = call.output, call.desk.wallet
     reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
@@ -244,7 +250,7 @@ class TransactionsDocument(Struct, frozen=True):
 
 class ReplacedDocument(Struct, frozen=True):
     """The result of ``bump`` or ``cancel``. ``hash`` is the transaction that replaces ``bumped`` or
-    ``cancelled``; None if none was needed."""
+    ``cancelled``; None if no replacement was necessary."""
 
     hash: str | None
     bumped: str | UnsetType = UNSET
@@ -262,8 +268,8 @@ class RevokedDocument(Struct, frozen=True):
 
 
 class TakenFacts(Struct, frozen=True):
-    """An amount of a token that was withdrawn. ``prepaid`` is True if the EntryPoint contract, not
-    the smart account, had kept the amount, to pay gas."""
+    """An amount of a token that was withdrawn. ``prepaid`` is True if the amount was not in the
+    smart account itself, but kept for its gas by the EntryPoint contract."""
 
     PRINTED: ClassVar = {
         "symbol": "sum.symbol", "contract": "sum.contract", "amount": "sum.amount",
@@ -274,8 +280,8 @@ class TakenFacts(Struct, frozen=True):
 
 
 class WithdrawalDocument(Struct, frozen=True):
-    """The amounts that were withdrawn to ``account``. ``deployment`` is the transaction that
-    created the smart account; None if that existed before."""
+    """The amounts that were withdrawn from a smart account to ``account``. ``deployment`` is the
+    transaction that created the smart account; None if the smart account existed before."""
 
     account: str
     chain: str
@@ -307,9 +313,9 @@ async def list_transactions(call: CliContext, waiting: bool) -> None:
 async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
-    """Replaces a waiting transaction. Exit 0 if what was asked for was achieved, 10 if the
-    replacement was executed but failed, 9 if nothing can replace the transaction, 8 while neither
-    was executed."""
+    """Replaces a waiting transaction: cancels it, or sends it with a higher fee, as ``kind`` says.
+    Raises CommandError unless this is achieved: exit 10 if the replacement was executed but failed,
+    9 if the transaction cannot be replaced, 8 while neither transaction was executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -341,7 +347,8 @@ async def revoke_allowance(
     yes: bool,
 ) -> None:
     """Ends an allowance. ``token`` is a symbol or contract; ``spender`` is an address, or the code
-    or name of a venue. ``permit2`` None means an allowance of either kind."""
+    or name of a venue. ``permit2`` is True for an allowance by Permit2, False for a direct one, and
+    None for either. Raises CommandError if no allowance fits, or if several do."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None:
@@ -403,9 +410,10 @@ async def withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    """Withdraws ``token`` (symbol or contract), or everything, from the smart account. Exit 0 if
-    the owner has received it, 5 if there is nothing to withdraw, 9 for a refusal, 10 for a failed
-    transaction, 8 while one was sent and has no result."""
+    """Withdraws ``token`` (a symbol or contract), or everything if it is None, from the smart
+    account to its owner. Raises CommandError unless the owner received it: exit 5 if there is
+    nothing to withdraw, 9 for a refusal, 10 for a failed transaction, 8 while a transaction was
+    sent and has no result."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
@@ -456,7 +464,8 @@ async def withdraw(
 
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
-    """Returns lines on what the smart account holds, and what is signed to withdraw it."""
+    """Returns lines that say what the smart account has, and how many transactions are needed to
+    withdraw it."""
     lines = [
         f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
         *(f"  {_words(taken)}" for taken in step.taken),
@@ -472,9 +481,9 @@ def _words(taken: Sum) -> str:
 
 
 class PolicyFacts(Struct, frozen=True):
-    """The rules of the spending policy. A list that is None allows everything; ``until`` None means
-    no end. If ``callPayees`` is None, any payee of API calls is allowed, and the wallet asks only
-    when it changes."""
+    """The rules of the spending policy. A list that is None allows everything; if ``until`` is
+    None, the policy has no end. If ``callPayees`` is None, payments for API calls may go to any
+    payee, and the wallet asks only when the payee changes."""
 
     PRINTED: ClassVar = {"limits": "limits", "until": "until", "policy": "policy"}
     MERGED: ClassVar = "policy"
@@ -488,8 +497,9 @@ class PolicyFacts(Struct, frozen=True):
 
 
 class PolicyDocument(Struct, frozen=True):
-    """The spending policy. If ``policy`` is None, everything that is confirmed is signed.
-    ``problem`` says that the file differs from the policy that was set; then nothing is signed."""
+    """The spending policy. If ``policy`` is None, there is none, and everything that the user
+    confirms is signed. ``problem`` is a sentence if the file differs from the policy that was set;
+    then nothing is signed."""
 
     policy: PolicyFacts | None
     problem: str | None
@@ -502,7 +512,8 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 async def set_policy(
     call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Changes the given rules of the spending policy. Exit 2 if no rule is given."""
+    """Changes the given rules of the spending policy and prints the policy. With ``anew``, rules
+    that are not given are dropped. Raises CommandError (exit 2) if no rule is given."""
     wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}

@@ -1,4 +1,5 @@
-"""``wallet``: keys of this profile, what they have and who may take of it."""
+"""The ``wallet`` commands: the keys of this profile, what their accounts have, and who may take
+tokens from them."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ FORMS = {
     "keygen": "keygen",
     "base58": "keygen",
 }
-"""The forms in which a key can be given: for each name on the command line, the wallet's name."""
+"""The forms in which a key can be imported: for each name on the command line, the wallet's
+name."""
 MOST_GAS_COINS = 100
-"""The largest accepted amount for gas in whole coins. A larger number is refused, because it is
-probably a typing error."""
+"""The most gas that can be typed, in whole coins. A larger number is probably a typing error and is
+refused."""
 
 
 @click.group()
@@ -36,7 +38,8 @@ def wallet() -> None:
 
 @reader
 def read_coins(value: str) -> int:
-    """Reads a number of whole coins of an EVM chain, in plain digits; returns wei."""
+    """Reads a number of whole coins of an EVM chain, written in plain digits; returns the amount in
+    wei. Raises click.BadParameter for any other text."""
     whole, _, part = value.partition(".")
     if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
         raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")
@@ -174,7 +177,7 @@ def allowances() -> None:
 def revoke() -> None:
     """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
-    Given again, the command continues with a transaction that is not confirmed yet.
+    Run again, the command continues with a transaction that is not confirmed yet.
     """
 
 
@@ -205,7 +208,7 @@ def cancel() -> None:
 
     The chain executes one of the two, as a rule the one that pays more for gas, so the first may
     still be executed. A transaction that was never sent is given up. Exit 8 while neither is
-    executed; given again, the command sends the same bytes.
+    executed; run again, the command sends the same bytes.
     """
 
 
@@ -228,7 +231,7 @@ def bump() -> None:
 
     The new transaction is checked again against what was confirmed for the first one. The chain
     executes one of the two, never both, and the desk continues with either. Exit 8 while neither is
-    executed; given again, the command sends the same bytes. To raise the fee further, bump the
+    executed; run again, the command sends the same bytes. To raise the fee further, bump the
     newest hash.
     """
 
@@ -254,7 +257,7 @@ def withdraw() -> None:
     """Withdraw what your smart account holds, such as after a bundle that failed.
 
     The money goes to the account that owns the smart account, and nowhere else. If the smart
-    account does not exist yet, it is created first. Given again, the command continues with a
+    account does not exist yet, it is created first. Run again, the command continues with a
     transaction that is not confirmed yet.
     """
 

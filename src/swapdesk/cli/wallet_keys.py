@@ -1,4 +1,5 @@
-"""Keys on the command line: created, imported, listed, and exported after a typed phrase."""
+"""The ``wallet`` commands about keys: keys are created, imported and listed, and exported after a
+phrase was typed."""
 
 from __future__ import annotations
 
@@ -42,9 +43,10 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
 FEWEST_WORDS = 12
-"""The fewest words of a mnemonic."""
+"""The least number of words in a mnemonic."""
 OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
-"""The kind of account that each form of key is for; a mnemonic is for both kinds."""
+"""The kind of account that each form of key leads to. A mnemonic is missing here because it leads
+to both kinds."""
 
 
 class AccountDocument(Struct, frozen=True):
@@ -54,7 +56,7 @@ class AccountDocument(Struct, frozen=True):
 
 
 class ExportDocument(Struct, frozen=True):
-    """The key in plain text, or the file that contains it."""
+    """The exported key in plain text, or the file to which it was written."""
 
     account: Account
     key: str | UnsetType = UNSET
@@ -62,7 +64,7 @@ class ExportDocument(Struct, frozen=True):
 
 
 class LockedDocument(Struct, frozen=True):
-    """The statement that no process has keys of this wallet open."""
+    """States that no process has keys of this wallet open."""
 
     locked: bool
 
@@ -93,9 +95,9 @@ async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: st
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
-    """Returns the pass phrase of the wallet. In the sandbox, this is the pass phrase that the
-    sandbox keeps. For a live wallet, the user types it; for the wallet's first account, the user
-    chooses a new one."""
+    """Returns the pass phrase for a new key of the wallet. The sandbox keeps the pass phrase of its
+    own wallet. For a live wallet, the user types it; if the wallet has no account yet, the user
+    chooses a new pass phrase."""
     if not wallet.live:
         if call.passphrase_fd is not None:
             raise bad_input(
@@ -130,8 +132,9 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Shows the addresses that a secret leads to, and keeps the confirmed one. ``secret`` and
-    ``theirs`` (the pass phrase of a keystore) are descriptors."""
+    """Imports a key: prints the addresses that it leads to, and keeps the one that the user
+    confirms. ``file`` has the key; otherwise it is read from the descriptor ``secret`` or typed.
+    ``theirs`` is the descriptor with the pass phrase of a keystore file."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:
@@ -167,7 +170,9 @@ def _file_secret(path: Path) -> Secret:
 
 
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
-    """Shows the addresses and returns the one to keep; asks for a number if there are several."""
+    """Prints the addresses that a key leads to, and returns the one that the user wants to keep. If
+    there are several, the user types the number of one. Raises CommandError if the user keeps
+    none."""
     output = call.output
     if yes:
         if len(choices) == 1:
@@ -199,8 +204,9 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 async def export_key(
     call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
 ) -> None:
-    """Exports the key after its phrase was typed: into a file that only its owner can read, into a
-    pipe, or on the terminal for half a minute."""
+    """Exports a key after the user typed a phrase: to the file ``out``, which only its owner can
+    read, or to a pipe; on a terminal, the key is shown for half a minute. ``confirm`` is the phrase
+    if it is in the command line."""
     kept = account_named(await wallet.accounts(), account)
     wanted = export_phrase(kept.address)
     on_screen = _goes_to_screen(call, out)
@@ -229,8 +235,9 @@ async def export_key(
 
 
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
-    """Returns True if the key is shown to a person on a terminal. Exit 2 if a terminal would keep
-    it in its scrollback."""
+    """Returns True if the key will be shown on a terminal, False if it goes to a file or a pipe.
+    Raises CommandError (exit 2) if the terminal would keep the key in its scrollback, or if the
+    file ``out`` exists."""
     if out is not None:
         if os.path.lexists(out):
             raise bad_input(
@@ -268,8 +275,8 @@ def _give(
 
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
-    """Checks that no process has keys open. Exit 9 if another desk has the wallet. Keys opened by a
-    command are closed when the command ends."""
+    """Locks the wallet, so that no process has its keys open. Raises CommandError (exit 9) if
+    another desk uses the wallet. Keys that a command opens are closed when the command ends."""
     accounts = await wallet.accounts()
     if accounts.read_only:
         raise CommandError(

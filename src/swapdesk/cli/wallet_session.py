@@ -1,11 +1,11 @@
-"""Opens the wallet for a command, alone or on the chains of a connected desk, and asks a person to
-agree.
+"""Opens the wallet for a command, alone or on a connected desk, and asks the user to agree.
 
 A secret is typed without echo or read from a file descriptor. It is never an argument and never in
-the environment, because other programs can read both. To sign, a person types ``sign``; to agree to
-anything else, ``yes``; to agree to something that a rule warns of, the phrase of its review.
-``--yes`` answers in advance, but never replaces such a phrase. Any other answer, and the end of the
-input, means no.
+the environment, because other programs can read both.
+
+To sign, the user types ``sign``; to agree to anything else, ``yes``; to agree to something that a
+rule warns of, the phrase in its review. ``--yes`` answers in advance, but never replaces such a
+phrase. Any other answer, and the end of the input, means no.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ T = TypeVar("T")
 
 
 def run_wallet(call: CliContext, work: Callable[[CliContext, LocalWallet], Awaitable[T]]) -> T:
-    """Runs ``work`` on the keys alone; no service is asked and no sandbox is started."""
+    """Runs ``work`` with the wallet's keys and returns its result. No service is asked and no
+    sandbox is started."""
     settings = call.settings()
 
     async def whole() -> T:
@@ -61,8 +62,9 @@ def run_on_chains(
     *,
     fill: bool = False,
 ) -> T:
-    """Runs ``work`` on a connected desk. In the sandbox, its wallet first gets accounts; the faucet
-    pays new ones and, with ``fill``, also empty ones."""
+    """Runs ``work`` on a connected desk with a wallet that can sign, and returns its result. In the
+    sandbox, missing accounts are created first. The faucet pays to new accounts and, with ``fill``,
+    to empty ones."""
 
     async def whole(call: CliContext) -> T:
         from swapdesk.client.errors import NotPaid
@@ -85,8 +87,9 @@ def run_on_chains(
 
 
 async def make_ready(call: CliContext, *, fill: bool = False) -> None:
-    """Gives the sandbox's wallet accounts and money. A live wallet needs nodes; exit 2 if none is
-    configured."""
+    """In the sandbox, creates missing accounts of the wallet and lets the faucet pay to them; with
+    ``fill``, also to empty ones. For a live wallet, raises CommandError (exit 2) if no node of a
+    chain is configured."""
     output, wallet = call.output, call.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
@@ -117,7 +120,8 @@ async def make_ready(call: CliContext, *, fill: bool = False) -> None:
 
 
 async def unlock(call: CliContext) -> None:
-    """Opens the keys; asks for the pass phrase unless the wallet is the sandbox's."""
+    """Opens the keys of the wallet, after asking for the pass phrase if it is needed. Prints which
+    key files stay closed, and why."""
     wallet = call.desk.wallet
     closed = await wallet.unlock(passphrase_of(call, wallet))
     call.output.talk(
@@ -126,15 +130,16 @@ async def unlock(call: CliContext) -> None:
 
 
 def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
-    """Returns the pass phrase, read from the descriptor or asked for. Returns None for the
-    sandbox's wallet if no descriptor was given, because the sandbox keeps its pass phrase."""
+    """Returns the pass phrase of the wallet, read from the descriptor or typed. Returns None for
+    the sandbox's wallet if no descriptor is given, because the sandbox keeps its pass phrase
+    itself."""
     wanted = wallet.live or call.passphrase_fd is not None
     return read_passphrase(call) if wanted else None
 
 
 def account_named(accounts: Accounts, named: str) -> Account:
-    """Returns an account by address or name. Exit 5 if there is none, 2 if several have the
-    name."""
+    """Returns the account with the address or name ``named``. Raises CommandError: exit 5 if there
+    is none, 2 if several have this name."""
     of_address = [
         account for account in accounts.accounts if account.address.lower() == named.lower()
     ]
@@ -152,9 +157,9 @@ def account_named(accounts: Accounts, named: str) -> Account:
 def account_on(
     accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
 ) -> Account:
-    """Returns the named account, else the first one that can sign on the chain of this name. Exit 5
-    if there is none, 2 if the named account is of another kind; ``field`` is the option that names
-    the account."""
+    """Returns the account ``named`` (a name or address); if that is None, the first account of the
+    kind ``kind``. ``chain`` is the chain's name and ``field`` the option, for errors. Raises
+    CommandError: exit 5 if there is no such account, 2 if it is of another kind."""
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:
@@ -180,12 +185,15 @@ _FINDINGS = {Severity.REFUSE: "x", Severity.WARN: "!"}
 
 
 def says_yes(output: Output, question: str) -> bool:
-    """Asks for a yes to something that is not signed; returns True for yes."""
+    """Asks a question to which the user must type ``yes``; returns True if that was typed. Not used
+    for signing."""
     return output.ask(f'{question} Type "yes":') == "yes"
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Shows what is to be signed and asks for agreement; None means no."""
+    """Prints what is to be signed and asks the user to agree. If the review demands a phrase, the
+    user must type that phrase; otherwise the word ``sign``, which is not asked for if ``yes`` is
+    True. Returns None if the user does not agree."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -196,8 +204,9 @@ async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None
 async def require_consent(
     output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED
 ) -> None:
-    """Asks like :func:`consent`. Exit 9 if rules refuse the payload or it needs a typed phrase, 130
-    for no."""
+    """Asks the user like :func:`consent`, and returns if the user agrees. Raises CommandError: exit
+    9 if the wallet's rules refuse what is to be signed, or if it needs a typed phrase; exit 130 if
+    the user does not agree. ``money`` says where the money is."""
     if review.refused or review.phrase is not None:
         output.talk(*review_text(review))
         reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
@@ -216,9 +225,9 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Signs and sends the transaction of ``step``: shows it, asks for agreement and opens the keys.
-    If an earlier run already signed it, prints ``before`` and continues without asking. ``money``
-    says where the money is while nothing is signed."""
+    """Carries out a step: prints its transaction, asks the user to agree, opens the keys, signs and
+    sends. If an earlier run has signed the transaction, prints ``before`` and sends it without
+    asking. ``money`` says where the money is until something is signed. Returns the outcome."""
     if step.review is None:
         call.output.talk(before)
     else:
@@ -228,8 +237,8 @@ async def sign_and_send(
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
-    """Raises CommandError unless the outcome is done: with exit 8 if it is still open, else with
-    the exit code ``refused``."""
+    """Raises CommandError if the outcome is a failure: with exit 8 if the step may still succeed,
+    otherwise with the exit code ``refused``."""
     failure = outcome.failure
     if outcome.done or failure is None:
         return
@@ -238,7 +247,8 @@ def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
 
 
 def review_text(review: Review) -> list[str]:
-    """Returns what will be signed, line by line, with the findings."""
+    """Returns the review as lines to print: each value that will be signed, with a mark if it does
+    not match what was confirmed, and the findings of the wallet's rules."""
     width = max((len(line.field) for line in review.lines), default=0)
     lines = [f"{review.title} ({review.chain})"]
     lines += [

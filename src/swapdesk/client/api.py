@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel, StrictBool
@@ -23,23 +23,6 @@ from pydantic.alias_generators import to_snake
 
 from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused
 from swapdesk.client.transport import ApiTransport, OnRepeat, RawAnswer, refuse_answer
-from swapdesk.wire.account import (
-    ChartPoint,
-    ChartQuery,
-    CommissionQuery,
-    CommissionSummary,
-    RateLimits,
-    VolumeStatistics,
-    WeeklyVolume,
-)
-from swapdesk.wire.chains import ChainList, ChainQuery, ProviderQuery, SwapProvider
-from swapdesk.wire.dex import (
-    ApproveAnswer,
-    ApproveRequest,
-    ChainSignaturesRequest,
-    ConfirmTransactionRequest,
-    SignatureRequirement,
-)
 from swapdesk.wire.encoding.codec import (
     CodecError,
     ShapeError,
@@ -52,29 +35,50 @@ from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.parse_cache import Newest
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.encoding.text import UnsafeText
-from swapdesk.wire.health import Health
-from swapdesk.wire.multi import (
-    MultiBuildRequest,
-    MultiExchange,
-    MultiExchangeRequest,
-    MultiExchangeStatus,
-    MultiSenderQuery,
-    MultiSubmission,
-    MultiSubmitRequest,
-    MultiTransactions,
-)
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
-from swapdesk.wire.orders import ExchangeRequest, Order, OrderQuery, OrderRows, PrivateSendRequest
-from swapdesk.wire.quotes import (
-    PairLimits,
-    PairLimitsQuery,
-    PrivateSendQuery,
-    PrivateSendQuoteList,
-    QuoteList,
-    QuoteQuery,
-)
-from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
+from swapdesk.wire.orders import Order, OrderRows
+from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.wire.account import (
+        ChartPoint,
+        ChartQuery,
+        CommissionQuery,
+        CommissionSummary,
+        RateLimits,
+        VolumeStatistics,
+        WeeklyVolume,
+    )
+    from swapdesk.wire.chains import ChainList, ChainQuery, ProviderQuery, SwapProvider
+    from swapdesk.wire.dex import (
+        ApproveAnswer,
+        ApproveRequest,
+        ChainSignaturesRequest,
+        ConfirmTransactionRequest,
+        SignatureRequirement,
+    )
+    from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+    from swapdesk.wire.health import Health
+    from swapdesk.wire.multi import (
+        MultiBuildRequest,
+        MultiExchange,
+        MultiExchangeRequest,
+        MultiExchangeStatus,
+        MultiSubmission,
+        MultiSubmitRequest,
+        MultiTransactions,
+    )
+    from swapdesk.wire.orders import OrderQuery
+    from swapdesk.wire.quotes import (
+        PairLimits,
+        PairLimitsQuery,
+        PrivateSendQuery,
+        PrivateSendQuoteList,
+        QuoteList,
+        QuoteQuery,
+    )
+    from swapdesk.wire.tokens import TokenQuery, TokenSearchResult
 
 log = logging.getLogger(__name__)
 
@@ -150,8 +154,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """The object that a request created, ``made``, with the service's id for that request, which
-    its support asks for. ``request_id`` is None if the service gave no id."""
+    """The object ``made`` that a request created. ``request_id`` is the service's id for that
+    request, which its support asks for; None if the service gave none."""
 
     made: T
     request_id: str | None
@@ -199,8 +203,10 @@ class PartnerApi(ApiTransport):
         """Returns the service's health. Any answer with a status from 200 to 299 means that the
         service is well, whatever its body says, because services answer with JSON, text or nothing
         (contract 13.1)."""
+        from swapdesk.wire.health import Health
+
         try:
-            return await self._call("health", Health)
+            return await self._call("health")
         except AnswerRefused as error:
             if not 200 <= error.status < 300:
                 raise
@@ -221,32 +227,31 @@ class PartnerApi(ApiTransport):
         return document
 
     async def list_chains(self, query: ChainQuery | None = None) -> ChainList:
-        return await self._call("list_chains", ChainList, query=query)
+        return await self._call("list_chains", query=query)
 
     async def list_tokens(self, query: TokenQuery | None = None) -> TokenSearchResult:
-        return await self._call("list_tokens", TokenSearchResult, query=query)
+        return await self._call("list_tokens", query=query)
 
     async def get_token(self, token_id: str) -> Token:
-        return await self._call("get_token", Token, path={"id": token_id})
+        return await self._call("get_token", path={"id": token_id})
 
     async def list_swaps(self, query: ProviderQuery | None = None) -> list[SwapProvider]:
-        """Returns all providers; also reads a list inside ``{"swaps": ...}`` (contract 5.14)."""
-        return await self._call("list_swaps", list[SwapProvider], query=query, wrapped="swaps")
+        """Returns the providers that ``query`` selects, by default all. Also reads a list inside
+        ``{"swaps": ...}`` (contract 5.14)."""
+        return await self._call("list_swaps", query=query, wrapped="swaps")
 
     async def get_pair_limits(self, query: PairLimitsQuery) -> PairLimits:
-        return await self._call("get_pair_limits", PairLimits, query=query)
+        return await self._call("get_pair_limits", query=query)
 
     async def get_quotes(
         self, query: QuoteQuery, *, on_repeat: OnRepeat | None = None
     ) -> QuoteList:
-        return await self._call("get_quotes", QuoteList, query=query, on_repeat=on_repeat)
+        return await self._call("get_quotes", query=query, on_repeat=on_repeat)
 
     async def get_private_send_quotes(
         self, query: PrivateSendQuery, *, on_repeat: OnRepeat | None = None
     ) -> PrivateSendQuoteList:
-        return await self._call(
-            "get_private_send_quotes", PrivateSendQuoteList, query=query, on_repeat=on_repeat
-        )
+        return await self._call("get_private_send_quotes", query=query, on_repeat=on_repeat)
 
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
@@ -255,23 +260,21 @@ class PartnerApi(ApiTransport):
         repeated once, but never at or after ``until``, the time when the quote ends. After
         :class:`OutcomeUnknown` the order may exist: look for it, and never send the request
         again."""
-        return await self._ask("create_exchange", Order, body=request, until=until)
+        return await self._ask("create_exchange", body=request, until=until)
 
     async def create_private_send(
         self, request: PrivateSendRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
         """Creates a private send, with the rules of :meth:`create_exchange`."""
-        return await self._ask("create_private_send", Order, body=request, until=until)
+        return await self._ask("create_private_send", body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
         """Creates a group of orders with one request. After :class:`OutcomeUnknown` the orders may
         exist: look for them in the list, and never send the request again."""
-        return await self._ask("create_multi_exchange", MultiExchange, body=request)
+        return await self._ask("create_multi_exchange", body=request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
-        return await self._call(
-            "get_multi_exchange", MultiExchangeStatus, path={"multiId": multi_id}
-        )
+        return await self._call("get_multi_exchange", path={"multiId": multi_id})
 
     async def build_multi_transactions(
         self, multi_id: str, request: MultiBuildRequest
@@ -280,15 +283,16 @@ class PartnerApi(ApiTransport):
         the wallet to sign. Building moves no money. It makes every earlier build that was not
         submitted invalid, so sign only the newest answer."""
         return await self._call(
-            "build_multi_transactions", MultiTransactions, path={"multiId": multi_id}, body=request
+            "build_multi_transactions", path={"multiId": multi_id}, body=request
         )
 
     async def get_multi_transactions(self, multi_id: str, sender: str) -> MultiTransactions:
         """Returns the transactions that ``sender`` signs and sends to pay the deposits of a group
         on Solana."""
+        from swapdesk.wire.multi import MultiSenderQuery
+
         return await self._call(
             "get_multi_transactions",
-            MultiTransactions,
             path={"multiId": multi_id},
             query=MultiSenderQuery(sender=sender),
         )
@@ -301,25 +305,25 @@ class PartnerApi(ApiTransport):
         :class:`OutcomeUnknown` the first submission may have worked: read the state of the group,
         and do not build again."""
         return await self._call(
-            "submit_multi_transactions", MultiSubmission, path={"multiId": multi_id}, body=request
+            "submit_multi_transactions", path={"multiId": multi_id}, body=request
         )
 
     async def get_order(self, service_id: str) -> Order:
-        return await self._call("get_order", Order, path={"serviceId": service_id})
+        return await self._call("get_order", path={"serviceId": service_id})
 
     async def list_orders(self, query: OrderQuery | None = None) -> OrderPage:
         """Returns one page of orders. An order that cannot be decoded is left out and counted in
         ``skipped``."""
-        return await read_order_page(await self._call("list_orders", OrderRows, query=query))
+        return await read_order_page(await self._call("list_orders", kind=OrderRows, query=query))
 
     async def dex_approve(self, request: ApproveRequest) -> ApproveAnswer:
         """Returns the approvals and signatures that are still missing before the venue may take the
         tokens."""
-        return await self._call("dex_approve", ApproveAnswer, body=request)
+        return await self._call("dex_approve", body=request)
 
     async def dex_allowance(self, request: ApproveRequest) -> bool:
         """Returns True if the venue may already take the tokens."""
-        return await self._call("dex_allowance", StrictBool, body=request)
+        return await self._call("dex_allowance", kind=StrictBool, body=request)
 
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
@@ -328,7 +332,6 @@ class PartnerApi(ApiTransport):
         next. Also reads a list inside ``{"chainSignatures": ...}``, which some servers send."""
         return await self._call(
             "dex_chain_signatures",
-            list[SignatureRequirement],
             body=request,
             wrapped="chainSignatures",
         )
@@ -336,37 +339,40 @@ class PartnerApi(ApiTransport):
     async def dex_confirm_transaction(self, request: ConfirmTransactionRequest) -> bool:
         """Reports the order's transaction to the service; returns False if the service does not see
         the transaction yet."""
-        return await self._call("dex_confirm_transaction", StrictBool, body=request)
+        return await self._call("dex_confirm_transaction", kind=StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
         """Returns the account's present rate limits, and stores them in the budget of this
         client."""
-        limits = await self._call("get_rate_limits", RateLimits)
+        limits: RateLimits = await self._call("get_rate_limits")
         self.budget.limits = limits
         return limits
 
     async def get_commissions(self, query: CommissionQuery | None = None) -> CommissionSummary:
-        return await self._call("get_commissions", CommissionSummary, query=query)
+        return await self._call("get_commissions", query=query)
 
     async def get_volume(self) -> VolumeStatistics:
-        return await self._call("get_volume", VolumeStatistics)
+        return await self._call("get_volume")
 
     async def get_weekly_volume(self) -> list[WeeklyVolume]:
-        """Returns the weeks, oldest first, including weeks without orders."""
-        return await self._call("get_weekly_volume", list[WeeklyVolume])
+        """Returns the volume of each week, oldest week first, including weeks without orders."""
+        return await self._call("get_weekly_volume")
 
     async def get_chart(self, query: ChartQuery) -> list[ChartPoint]:
-        """Returns the days or months, oldest first, including those without orders."""
-        return await self._call("get_chart", list[ChartPoint], query=query)
+        """Returns the volume of each day or month, oldest first, including those without orders."""
+        return await self._call("get_chart", query=query)
 
-    async def _call(self, name: str, kind: type[T], **asked: Any) -> T:
-        return (await self._ask(name, kind, **asked)).made
+    async def _call(self, name: str, **asked: Any) -> T:
+        """Calls an operation and returns its result. The result has the type that the operation's
+        entry names, which is also the return type of the calling method."""
+        receipt: Receipt[T] = await self._ask(name, **asked)
+        return receipt.made
 
     async def _ask(
         self,
         name: str,
-        kind: type[T],
         *,
+        kind: Any = None,
         path: Mapping[str, str] | None = None,
         query: BaseModel | None = None,
         body: BaseModel | None = None,
@@ -375,8 +381,8 @@ class PartnerApi(ApiTransport):
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
         """Calls an operation and returns its result together with the id of the request. Some
-        servers return the result as a member of an object instead of alone; ``wrapped`` is the name
-        of that member."""
+        servers return the result as the only content, others as the member ``wrapped`` of an
+        object. ``kind`` is the type of the result to decode; if it is None, the operation's own."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,
@@ -387,6 +393,7 @@ class PartnerApi(ApiTransport):
             on_repeat=on_repeat,
         )
         try:
+            kind = operation.result if kind is None else kind
             made = self._read(operation, answer, kind, path=path or {}, wrapped=wrapped)
             return Receipt(made, answer.request_id)
         except ClientError as error:
@@ -419,8 +426,8 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Returns True if the answer is about another object than the request: an id in the answer, or
-    in an order of a group's answer, differs from the id in ``path``."""
+    """Returns True if the answer is about another object than the one that was requested: an id in
+    the answer, or in an order of a group's answer, differs from the id in ``path``."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

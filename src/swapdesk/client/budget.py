@@ -5,9 +5,10 @@ calls of the partner's other programs, too; the desk shows the smaller remainder
 these headers (contract 2.11). Windows are minutes, hours and days of the service's UTC time
 (contract 2.8, 12.1). Refused calls (429) are neither charged nor counted.
 
-A service states its limits but not how much of them is used, and a command runs for seconds only.
-So every process of a profile appends its calls to one file (:class:`OwnCalls`). The counts in the
-file are only shown. No call waits because of them, since the service may have lost its own counts.
+A service states its limits but not how much of them is used, and the process of a command ends
+after seconds. Every process of a profile therefore appends its calls to one file
+(:class:`OwnCalls`). The counts in this file are only shown. No call waits because of them, since
+the service may have lost its own counts.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from contextlib import suppress
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.paths import write_private
-from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
+
+if TYPE_CHECKING:
+    from swapdesk.wire.account import RateLimits, RateWindows
 
 KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
 """The classes of calls whose limits the service reports."""
@@ -39,9 +43,9 @@ _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """A count of the calls that all processes of a profile make, kept in a file. Each line of the
-    file is ``seconds class``, for one call. If the file cannot be written or read, nothing is
-    counted."""
+    """The calls that all processes of a profile made, kept in a file. Each line of the file states
+    one call: its time, in seconds since 1970, and its class. If the file cannot be written or read,
+    nothing is counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -88,7 +92,7 @@ class OwnCalls:
 
 
 class Window(Enum):
-    """A window of the rate limits; the value is its length in seconds."""
+    """A period for which calls are limited. The value is its length in seconds."""
 
     MINUTE = 60
     HOUR = 3_600

@@ -76,7 +76,8 @@ class ChainTransaction(Struct, frozen=True):
 
 
 class NodeReader:
-    """A client of the node of ``chain`` at ``url``."""
+    """A JSON-RPC client of the node at ``url``, which belongs to the chain with the short name
+    ``chain``."""
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -86,8 +87,8 @@ class NodeReader:
         self._transport = transport
 
     async def transaction(self, text: str, *, solana: bool = False) -> ChainTransaction | None:
-        """Returns the transaction with this hash or signature; None if the chain does not know it.
-        Raises NodeError."""
+        """Returns the transaction with this hash (on an EVM chain) or signature (on Solana); None
+        if the node does not know it. Raises NodeError."""
         try:
             return await (self._solana(text) if solana else self._evm(text))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
@@ -284,8 +285,8 @@ class EvmBlocks(NodeHttp):
         been read."""
 
     async def begin(self) -> None:
-        """Starts the reading after the present newest block: the next block is the first one that
-        is read. Raises NodeError."""
+        """Starts the reading: the first block after the present newest one is the first that is
+        read. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1

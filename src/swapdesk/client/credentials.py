@@ -55,7 +55,7 @@ class Credentials(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """True if the caller can create and list orders."""
+        """True if these credentials allow their owner to create and list orders."""
         return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:
@@ -77,8 +77,9 @@ class Credentials(Struct, frozen=True):
 
 
 def service_url(base_url: str) -> httpx2.URL:
-    """Returns the address of the API, checked and ending in ``/v2``. Raises CredentialsError unless
-    the address is https, or http on loopback, and has no user, query or fragment."""
+    """Returns the address of the API, checked and ending in ``/v2``. Raises CredentialsError if it
+    contains a user, query or fragment, or if it does not begin with ``https://``. For an address of
+    this machine, ``http://`` is accepted, too."""
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, ValueError):

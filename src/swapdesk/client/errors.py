@@ -124,8 +124,8 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """Returns a copy of this error with ``retry_after`` replaced: the seconds that are left now
-        of the wait that the service asked for."""
+        """Returns a copy of this error whose ``retry_after`` is the given one, because a part of
+        the wait that the service asked for is over."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
@@ -153,8 +153,8 @@ class NotPaid(ClientError):
 
 
 class NotFound(ApiError):
-    """Raised for 404. The object is unknown, belongs to another partner or is older than 48 hours,
-    which the service does not distinguish; or the token is disabled."""
+    """Raised for 404. Either the token is disabled, or the object is unknown, belongs to another
+    partner or is older than 48 hours; the service does not distinguish these three."""
 
 
 class Conflict(ApiError):

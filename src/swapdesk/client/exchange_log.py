@@ -60,8 +60,7 @@ class ExchangeLog:
         self._secrets: set[str] = set()
 
     def hide(self, *secrets: str) -> None:
-        """Adds texts that are secret. They are masked in all exchanges that are recorded from now
-        on."""
+        """Adds secret texts, which are masked in all attempts that are recorded from now on."""
         self._secrets.update(text for text in secrets if len(text) >= 4)
 
     def record(

@@ -35,9 +35,9 @@ from swapdesk.client.errors import (
 )
 from swapdesk.client.stream_socket import OrderSocket, SocketLost, StreamTimes, stream_url
 from swapdesk.clock import Clock
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD
 from swapdesk.wire.orders import Order, OrderQuery, OrderSort
-from swapdesk.wire.quotes import SortOrder
 
 if TYPE_CHECKING:
     import httpx2
@@ -80,8 +80,8 @@ class OrdersListed(Struct, frozen=True):
 
 
 class OrderMissing(Struct, frozen=True):
-    """An event: the service answered 404 for a watched order. The order may still exist, because
-    during its first 48 hours a 404 does not prove that an order is gone."""
+    """An event: the service answered 404 for a watched order. The order may still exist, because a
+    404 proves nothing about an order that is less than 48 hours old."""
 
     service_id: str
     at: datetime
@@ -238,8 +238,8 @@ class Backoff:
 
     def next(self, told: float | None) -> float:
         """Returns the seconds to wait before the next attempt to connect. ``told`` is the wait that
-        the service asked for, or None. The result is never shorter than ``told``, unless ``told``
-        exceeds ``longest_retry_after``, which is then the least wait."""
+        the service asked for, or None. The result is at least as long as ``told`` or
+        ``longest_retry_after``, whichever is shorter."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)

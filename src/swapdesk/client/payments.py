@@ -41,10 +41,10 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One of the ways to pay a call that the service offers: ``units`` (base units) of the token
-    ``asset`` to ``pay_to``; the payment is valid for at most ``seconds``. ``name`` and ``version``
-    are the token's EIP-712 domain. ``accepted`` is this offer exactly as in the 402 answer; the
-    payment must repeat it."""
+    """One of the ways in which the service lets a call be paid for: with ``units`` (base units) of
+    the token ``asset``, sent to ``pay_to``, by a payment that is valid for at most ``seconds``.
+    ``name`` and ``version`` are the token's EIP-712 domain. ``accepted`` is this offer exactly as
+    in the 402 answer; the payment must repeat it."""
 
     chain_id: int
     asset: str

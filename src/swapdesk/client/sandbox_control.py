@@ -49,7 +49,7 @@ class LegSide(Struct, frozen=True):
 
 class OrderLeg(Struct, frozen=True):
     """One leg of an order (one of its swaps), as the exchange knows it. The amount of ``bought`` is
-    the exchange's offer until the leg is paid out, and the amount paid after that."""
+    what the exchange offers; once the leg is paid out, it is what the exchange paid."""
 
     venue: str
     sold: LegSide
@@ -94,13 +94,13 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays to an order's deposit address; returns the transaction hash. By default it pays the
-        exact amount with the order's memo. ``payer`` is a customer of the sandbox who pays from an
-        account of their own.
+        """Pays to an order's deposit address; returns the transaction hash. By default the exact
+        amount is paid, with the order's memo. ``payer`` names a customer of the sandbox from whose
+        own account the payment is made.
 
         The sandbox pays an order only once, unless an amount or a memo is given. Raises Unreachable
-        (nothing was sent), a definite ApiError (4xx: nothing was paid) or OutcomeUnknown (no
-        answer, 5xx or an unusable answer: it may have been paid).
+        if nothing was sent, and an ApiError for a 4xx, after which nothing was paid. Raises
+        OutcomeUnknown after any other failure, because the payment may have been made.
         """
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
@@ -109,9 +109,8 @@ class SandboxControl:
     async def give(
         self, chain: str, address: str, amount: Decimal, token: str | None = None
     ) -> str:
-        """Gives an address on a chain that the sandbox runs some coins, or some of ``token`` (a
-        contract or a symbol); returns the transaction hash. Raises the errors of
-        :meth:`deposit`."""
+        """Pays coins, or ``token`` (a contract or a symbol) if given, to an address on one of the
+        sandbox's chains; returns the transaction hash. Raises the errors of :meth:`deposit`."""
         body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
@@ -137,9 +136,9 @@ class SandboxControl:
         return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
-        """Returns a payment on a ledger chain of the sandbox: ``chain``, ``token`` (an id), ``to``,
-        ``tag``, ``units`` and ``confirmations``. Returns None if the hash is unknown. Raises
-        ClientError."""
+        """Returns a payment on a chain that the sandbox simulates by a ledger: ``chain``, ``token``
+        (an id), ``to``, ``tag``, ``units`` and ``confirmations``. Returns None if the hash is
+        unknown. Raises ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         payment = answer.get("transfer")
         return payment if isinstance(payment, dict) else None
@@ -165,7 +164,7 @@ class SandboxControl:
         )
 
     async def advance(self, seconds: int) -> str:
-        """Moves the sandbox's clock forward by seconds; returns its new time (RFC 3339)."""
+        """Moves the sandbox's clock forward by ``seconds``; returns its new time (RFC 3339)."""
         answer = await self._read("POST", "clock", {"advance": seconds})
         return safe_text(str(answer.get("now", "")), 64)
 
@@ -176,7 +175,7 @@ class SandboxControl:
         body: dict[str, Any] | None = None,
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Returns the answer of a call that moves no money."""
+        """Sends a request that moves no money, and returns the answer. Raises ClientError."""
         response = await self._send(method, path, body, query)
         answer = _object(response)
         if response.status_code == 200 and answer is not None:

@@ -14,8 +14,8 @@ _RESOLUTION = timedelta(seconds=1)
 
 
 class ServerClock:
-    """A :class:`~swapdesk.clock.Clock` that shows the service's time: monotonic time plus the
-    offset of the newest ``Date``. Before the first answer it shows the time of ``base``."""
+    """A :class:`~swapdesk.clock.Clock` that shows the service's time: monotonic time plus an offset
+    that each ``Date`` header corrects. Before the first answer it shows the time of ``base``."""
 
     def __init__(self, base: Clock) -> None:
         self._base = base

@@ -94,8 +94,8 @@ class _Known(Struct, frozen=True):
 
 
 class OrderFrames:
-    """A reader of the frames of one connection, which must be passed in the order of their
-    arrival."""
+    """A reader of the frames of one connection. The frames must be passed to it in the order of
+    their arrival."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -320,7 +320,7 @@ class OrderSocket:
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
         """Connects, without retries. Raises SocketLost. If ``transport`` is a
-        :class:`CarriesStreams`, it opens the stream instead of the network."""
+        :class:`CarriesStreams`, the stream is opened through it, not over the network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         try:
@@ -410,7 +410,7 @@ class OrderSocket:
 
 
 async def _connected(url: str, credentials: Credentials, times: StreamTimes) -> ClientConnection:
-    """Connects over the network, without redirects, proxies or compression."""
+    """Opens the WebSocket over the network, without redirects, proxies or compression."""
     from websockets.asyncio.client import connect
 
     class Straight(connect):

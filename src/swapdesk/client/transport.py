@@ -141,7 +141,7 @@ class RetryBudget:
         self.left = min(self._most, self.left + self._share)
 
     def spend(self) -> bool:
-        """Takes one retry; returns False if none is left."""
+        """Uses up one retry; returns False if none is left."""
         if self.left < 1.0:
             return False
         self.left -= 1.0
@@ -149,7 +149,8 @@ class RetryBudget:
 
 
 class AttemptProgress:
-    """The state of one attempt: whether it was sent, and what was received so far."""
+    """The state of one attempt at a call: whether the request was sent, and which part of the
+    answer was received so far."""
 
     def __init__(self, operation: Operation, *, sent: bool) -> None:
         self.operation = operation
@@ -338,9 +339,9 @@ class ApiTransport:
         """Sends one call and repeats it by the rules of the policy. The operation's deadline
         applies to each attempt, the policy's time limit to all attempts of a reading call together.
 
-        The call is not repeated at or after ``until``. If the service asked for a very long wait,
-        calls of that reading operation raise the same refusal, without being sent, until the wait
-        has passed.
+        The call is not repeated at or after ``until``. If the service refused a reading operation
+        and asked for a very long wait, later calls of this operation raise the same refusal,
+        without being sent, until the wait is over.
         """
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:

@@ -138,7 +138,8 @@ class ConnectedDesk:
 
     @cached_property
     def account(self) -> AccountReader:
-        """Reads the account's pages from the service and keeps them for a minute."""
+        """The object that reads the account's pages from the service and keeps them for a
+        minute."""
         from swapdesk.flows.account.reading import AccountReader
 
         return AccountReader(self.api)

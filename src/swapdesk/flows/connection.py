@@ -40,9 +40,9 @@ class NotConfigured(Exception):
 class Connection(Struct, frozen=True):
     """The addresses and credentials of one service. ``control`` is the URL and token of the
     sandbox's control interface; None for a live service. ``chains`` are the chains that the sandbox
-    runs itself; a live profile names its nodes in the configuration instead. ``makers`` are pairs
-    of a provider and the key with which that provider signs its half of a swap in the sandbox.
-    ``others`` are the credentials of the sandbox's other partners."""
+    runs; empty for a live service, whose nodes are in the configuration. ``makers`` has pairs of a
+    provider in the sandbox and the key with which it signs its half of a swap. ``others`` are the
+    credentials of the sandbox's other partners."""
 
     url: str
     credentials: Credentials
@@ -93,8 +93,8 @@ def live_connection(settings: Settings) -> Connection:
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
     """Returns the connection to a running sandbox, as the sandbox's first PRO partner or, if the
-    profile pays for its calls, as a caller without a key. ``ready`` is the document that the
-    sandbox writes when it is ready."""
+    profile pays for its calls, as a caller without a key. ``ready`` is the document with URLs and
+    keys that the sandbox states once it is ready."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

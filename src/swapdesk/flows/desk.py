@@ -124,7 +124,8 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """Pays for API calls from the wallet; used only if the profile has the setting ``pay``."""
+        """The object that pays for API calls from the wallet; used only if the profile has the
+        setting ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)
@@ -207,9 +208,10 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Looks up the outcome of requests that an earlier run left unknown, and tracks the orders
-        found. ``patience`` limits the time in seconds; a caller that creates nothing afterwards may
-        give it, None sets no limit. If the journal cannot be read, the report says so."""
+        """Looks up the outcome of the requests that an earlier run left without a known outcome,
+        and tracks the orders found. ``patience`` limits the time in seconds, which is safe only if
+        the caller creates nothing afterwards; None sets no limit. If the journal cannot be read,
+        the report says so."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

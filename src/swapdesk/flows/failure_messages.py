@@ -22,7 +22,7 @@ Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
 
 class Failure(Struct, frozen=True):
     """A failure as shown: its cause, where the money is, and who acts next. ``code`` is a stable
-    name for scripts; it is empty if the code that shows the failure has its own."""
+    name for scripts; it is empty if the place that shows the failure has a code of its own."""
 
     cause: str
     money: str
@@ -178,8 +178,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next if the wallet refuses to sign because of ``rule``. Returns
-    ``otherwise`` if the rule is not about the spending policy or missing funds."""
+    """Returns a text that says who acts next after the wallet refused to sign because of ``rule``.
+    Returns ``otherwise`` if the rule is not about the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -220,7 +220,7 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Returns ``failure`` completed with the payment that was signed and sent with the call;
+    """Returns ``failure`` with a remark on the payment that was signed and sent with the call;
     unchanged if there was none. Until that payment expires, anyone who has it may take the money,
     whatever the service answered."""
     if error.payment is None:
@@ -243,7 +243,7 @@ _SHOWN = {
 
 def money_with_payment(money: str, error: ClientError) -> str:
     """Returns ``money``, a text that says where the money is after a failed call. If a payment was
-    signed for the call, the text is extended by how much that payment may still take."""
+    signed for the call, the text also says how much the payee can take by it, and until when."""
     payment = error.payment
     if payment is None:
         return money

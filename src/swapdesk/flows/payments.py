@@ -21,9 +21,10 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """An amount of one token, in the token's smallest units. ``contract`` is the token's contract
-    (on Solana its mint), or None for the chain's own coin. ``prepaid`` is True if the EntryPoint
-    contract of smart accounts keeps this amount to pay for gas."""
+    """An amount of one token: ``amount`` in whole tokens, ``units`` in the token's smallest units.
+    ``contract`` is the token's contract (on Solana its mint), or None for the chain's own coin.
+    ``prepaid`` is True if the EntryPoint contract of smart accounts keeps this amount to pay for
+    gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 
@@ -42,8 +43,8 @@ class Sum(Struct, frozen=True, omit_defaults=True):
 
 
 def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
-    """Returns the recorded payment of an order's deposit, unless it was refused, whichever process
-    began it. None if there is no such payment."""
+    """Returns the recorded payment of an order's deposit, by whichever process it was begun. None
+    if there is none, or if it was refused."""
     return ledger.holder(_claim(service_id))
 
 
@@ -75,7 +76,7 @@ def begin_payment(
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
     """Records that the transaction ``hash_`` paid a deposit. Returns True if the state of the
     operation ``act`` changed. If ``act`` was already recorded as refused, a new operation records
-    this payment, so that nobody pays the deposit again."""
+    the payment, so that nobody pays the deposit again."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -107,8 +108,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commits the hash of an operation's transaction before the transaction is sent; also that of a
-    second transaction with a higher fee. Returns False if the operation has ended."""
+    """Commits the hash of an operation's transaction before the transaction is sent. A replacement
+    with a higher fee is committed in the same way. Returns False if the operation has ended."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 
@@ -118,10 +119,10 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Records that the operation ``payer``, a bundle, is the only one that pays these orders. If an
-    earlier bundle already has the payment of an order, ``payer`` takes the payment over, but only
-    if the earlier bundle has ended and the payment's outcome is unknown. Raises ClaimTaken if an
-    order has any other payment that was not refused."""
+    """Records that the operation ``payer``, such as a bundle, is the only one that pays these
+    orders. If an earlier bundle was to pay an order, ``payer`` takes over, but only if that bundle
+    has ended and the outcome of the order's payment is unknown. Raises ClaimTaken if an order has
+    any other payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -131,8 +132,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Records that the operation ``payer``, a bundle, paid these orders, even if their payments
-    were recorded as refused or unknown before. ``hash_`` is its transaction."""
+    """Records that the operation ``payer``, such as a bundle, paid these orders by the transaction
+    ``hash_``, even if their payments were recorded as refused or unknown before."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:

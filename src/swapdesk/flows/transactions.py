@@ -129,9 +129,9 @@ that any of these transactions passes selects the transaction whose state counts
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Returns those transactions of ``signed`` that have the nonce of ``one`` (``one`` among them),
-    in the sequence of ``signed``. Solana has no nonces, so that the transactions with the same hash
-    are returned there."""
+    """Returns the transactions in ``signed`` that have the same nonce as ``one``, in the same
+    sequence; ``one`` is among them. On Solana, which has no nonces, returns those with the same
+    hash."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -143,10 +143,10 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """Returns the one of several transactions for the same payment whose state counts for the
-    payment. This is an executed transaction; if there is none, one in a block; then one that was
-    sent; then the newest. A replacement that was never sent therefore does not hide the transaction
-    that was. None if ``signed`` is empty."""
+    """Returns, of several transactions signed for the same payment, the one whose state decides the
+    payment's state: one that was executed, otherwise one in a block, otherwise one that was sent,
+    otherwise the newest. A replacement that was never sent therefore never hides the transaction
+    that it was to replace. None if ``signed`` is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]
         if deciding:
@@ -155,7 +155,7 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
-    """Returns the transactions of the intents whose id is one of ``names`` with a number:
+    """Returns the transactions of intents that are named by one of ``names`` and a number:
     ``name#0``, ``name#1`` and so on."""
     return [
         transaction for transaction in signed if transaction.intent_id.rpartition("#")[0] in names
@@ -251,9 +251,9 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Returns True if ``error`` may pass, so that it makes sense to look at the chain again. For
-    example, a Solana node may reject bytes that are nevertheless executed before their blockhash
-    expires. ``contested`` is True if another transaction may use the same nonce."""
+    """Returns True if it makes sense to look at the chain again after ``error``. For example, a
+    Solana node may reject a transaction that is nevertheless executed before its blockhash expires.
+    ``contested`` is True if another transaction may use the same nonce."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":
@@ -288,9 +288,9 @@ trader declines. May raise NotAgreed for any other reason."""
 
 
 class Turn(Struct, frozen=True):
-    """The next signature of a group of orders. ``number`` counts the group's signatures, from 1 to
-    ``total``. ``need`` is the amount of one token that is signed for: for ``payees`` deposits or,
-    if ``payees`` is 0, for funding the smart account."""
+    """The next signature of a group of orders. ``number`` is its number among ``total`` signatures
+    of the same kind. A signature with ``payees`` pays that many deposits; one with 0 ``payees``
+    funds the smart account. ``need`` is the amount of one token for which the user signs."""
 
     need: Sum
     payees: int
@@ -303,8 +303,8 @@ class Turn(Struct, frozen=True):
 
 
 class Watch:
-    """A listener for the progress of transactions, which cannot influence them. This base class
-    ignores all events."""
+    """A listener that is told the progress of transactions and cannot influence them. This base
+    class ignores all events."""
 
     def reviewed(self, payload: Payload, review: Review) -> None:
         """Called after the agent judged a payload and before the trader is asked. The trader is not
@@ -366,9 +366,9 @@ class StillOpen(Exception):
 
 
 class Entry:
-    """Records one transaction in the journal, step by step. This base class writes nothing: for
-    transactions that pay nobody, such as a revocation, the wallet agent's records suffice.
-    ``fresh`` is True if this run of the desk began the entry."""
+    """Records one transaction in the journal, step by step. This base class records nothing. It is
+    used for transactions that pay nobody, such as a revocation, for which the records of the wallet
+    agent suffice. ``fresh`` is True if this run of the desk began the entry."""
 
     fresh = True
 
@@ -394,10 +394,13 @@ class Entry:
 
 class ActEntry(Entry):
     """Records a wallet transaction as an operation of the ledger, the journal's table of
-    operations. ``begin`` creates the operation, unless an earlier run did and it is given as
-    ``act``. An operation that has ended is not reopened: if a transaction is signed nevertheless, a
-    new operation records it. Raises ClaimTaken if another operation already pays for the same
-    thing; nothing is sent then."""
+    operations. ``begin`` creates the operation. If an earlier run created it, it is given as
+    ``act`` instead.
+
+    An operation that has ended is not reopened: if a transaction is signed nevertheless, a new
+    operation records it. Raises ClaimTaken if another operation already pays for the same thing;
+    nothing is sent then.
+    """
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -446,11 +449,12 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 class Step(Struct, frozen=True, kw_only=True):
     """One transaction that the trader signs as a single step.
 
-    If it is still to be signed, ``review`` shows it, and the review may say that signing is
-    refused. If an earlier run signed it and it is not final, it is ``transaction``, and is sent
-    again unchanged. ``client`` is called on sending and returns the wallet agent's client.
-    ``ended`` turns the result into an outcome. ``replaces`` is another transaction with the same
-    nonce; the chain executes only one of the two.
+    If it is still to be signed, ``review`` shows it, and may say that signing is refused. If an
+    earlier run signed it, ``transaction`` is the signed transaction, which is sent again unchanged.
+    ``replaces`` is another transaction with the same nonce; the chain executes only one of the two.
+
+    ``client`` is called on sending and returns the wallet agent's client. ``ended`` turns the
+    result into an outcome.
     """
 
     client: Callable[[], Awaitable[WalletClient]]
@@ -525,8 +529,8 @@ class Transactor:
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
         """Returns the signed transaction that has paid the intent or may still pay it, even if it
-        was never sent. A new attempt continues this transaction instead of signing another. None if
-        there is no such transaction."""
+        was never sent; None if there is none. A new attempt continues this transaction instead of
+        signing another."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]

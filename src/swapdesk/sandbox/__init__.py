@@ -1,7 +1,7 @@
 """The sandbox: simulates everything around a live service, locally and deterministically.
 
-``world`` is the content of the catalogue, ``market`` the prices, ``exchange`` the exchanges, and
+``world`` holds the content of the catalogue, ``market`` the prices, ``exchange`` the exchanges, and
 ``node`` the chains and the exchanges' books. ``supervisor`` starts all these parts; ``control`` and
-``faults`` break them on purpose. ``repeatable`` runs the whole sandbox in one process, and every
-such run is the same.
+``faults`` make them fail on purpose. ``repeatable`` runs the whole sandbox in one process, in such
+a way that every run is the same.
 """

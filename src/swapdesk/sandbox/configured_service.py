@@ -1,10 +1,10 @@
 """``swapdesk serve --config``: serves the chains and venues that a file names.
 
-The service runs without a supervisor, a node or a control. It is one process, or several processes
-over one database, each of which answers requests, carries out the work that falls due, or does
-both. The catalogue contains the chains that the file names, and those of their tokens that a pool
-in the file trades. There is no source of market prices, so the service states no amounts in dollars
-and scans no tokens.
+The service runs without the sandbox's supervisor, node and control. It is one process, or several
+processes over one database, each of which answers requests, carries out the work that falls due, or
+does both. The catalogue contains the chains that the file names, and those of their tokens that a
+pool in the file trades. There is no source of market prices, so the service states no amounts in
+dollars and scans no tokens.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """Raised if the service cannot be started as the file says; the message says why.
+    """Raised if the service cannot be started as the file says; the message gives the reason.
 
-    ``key`` is the path of the key or table at fault, or empty.
+    ``key`` is the path of the key or table at fault in the file; empty if there is none.
     """
 
     def __init__(self, message: str, *key: str) -> None:
@@ -136,8 +136,9 @@ WalletOf = Callable[[bytes], HotWallet]
 
 
 def _wallets(store: Store) -> WalletOf:
-    """Returns a function that gives one wallet for each key, because the transactions of a key must
-    take their nonces in turn."""
+    """Returns a function that returns the wallet of a secret key. It returns the same wallet
+    whenever it is called with the same key, because the transactions of a key must take their
+    nonces one after the other."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
@@ -154,10 +155,12 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Reads the payment terms from the token; returns None without an ``entry``.
+    """Reads the payment terms from the token's contract; returns them with the facilitator that
+    settles payments.
 
-    Raises ServiceRefused if the node does not answer or the token takes no such payments. If the
-    settling account has no gas, only a warning is logged, because the account can be funded later.
+    Returns None if ``entry`` is None. Raises ServiceRefused if the node does not answer or the
+    token does not support such payments. If the settling account has no gas, only a warning is
+    logged, because the account can be funded later.
     """
     if entry is None:
         return None
@@ -279,9 +282,9 @@ def serve_configured(file: Path, config: ServiceConfig, workers: int | None = No
     """Serves requests until SIGTERM or SIGINT; a second signal aborts the requests that are still
     under way.
 
-    Prints one JSON line when the service is ready. Without ``workers``, this process also carries
-    out the work that falls due. With ``workers``, it only answers requests, and that many worker
-    processes (0 for none) carry out this work. Raises ServiceRefused.
+    Prints one JSON line when the service is ready. If ``workers`` is None, this process also
+    carries out the work that falls due. Otherwise it only answers requests, and that many worker
+    processes (possibly 0) carry out this work. Raises ServiceRefused.
     """
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
@@ -352,8 +355,8 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store that the configuration names. Raises ServiceRefused, for example if another
-    service uses the store and has a different id for a chain of the same name."""
+    """Opens the store that the configuration names. Raises ServiceRefused, for example if the store
+    belongs to a service that has a different id for a chain of the same name."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:
@@ -376,7 +379,8 @@ def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
 
 @asynccontextmanager
 async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
-    """Serves the metrics on their own port; yields their URL. Raises ServiceRefused."""
+    """Serves the application ``door``, which answers with the metrics, on the address and port of
+    ``place``; yields the URL of the metrics. Raises ServiceRefused if the port is not free."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
@@ -441,7 +445,7 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Logs which venues were omitted.
+    """Logs a warning for each venue that the service omits.
 
     This is called only once the service is ready, because an earlier warning would hide the message
     about what prevents the start.
@@ -477,11 +481,11 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """Runs worker processes while the context is open, and ends them when it is left. A worker that
-    dies is restarted.
+    """Runs ``workers`` worker processes while the context is open, and ends them when it is left. A
+    worker that dies is restarted.
 
-    If ``metrics`` is given, each worker serves its metrics on a port of its own, counted up from
-    the port in ``metrics``. Raises ServiceRefused if a worker does not begin.
+    If ``metrics`` is given, worker N serves its metrics on the port of ``metrics`` plus N. Raises
+    ServiceRefused if a worker does not start.
     """
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
@@ -504,8 +508,8 @@ async def _beside(
 
 
 async def _kept(child: Child, clock: Clock) -> None:
-    """Keeps a worker running until cancelled. A worker that refuses to start is tried again,
-    because its database or its file may become usable later."""
+    """Keeps a worker running until cancelled. A worker that refuses to start is started again
+    later, because its database or its file may become usable."""
     while True:
         try:
             await child.keep()

@@ -1,4 +1,4 @@
-"""The control of a sandbox: its clock, its faucet and its faults (interfaces 2).
+"""The control of a sandbox, an HTTP server for its clock, its faucet and its faults (interfaces 2).
 
 The control listens on its own port of this machine, requires its token, and checks ``Host`` and
 ``Origin``. The faucet pays the deposit of an order as the user would, and gives coins and tokens of
@@ -88,8 +88,8 @@ class DepositBody(RequestModel):
 class GiftBody(RequestModel):
     """Asks for coins or tokens to be given to an address.
 
-    ``token`` is an id, a contract or a symbol of a token on the chain; without it the chain's coin
-    is given. ``amount`` is in units of the token.
+    ``token`` is an id, a contract or a symbol of a token on the chain; None asks for the chain's
+    coin. ``amount`` is in whole tokens.
     """
 
     chain: ChainName
@@ -101,9 +101,10 @@ class GiftBody(RequestModel):
 class FaultBody(FaultAdd):
     """A fault to set, with at most one selector.
 
-    ``times`` is how many requests, frames, legs or calls the fault spoils (default 1; a fault that
-    stays, such as a node that is down, lasts until faults are cleared). ``seconds`` is how long the
-    fault lasts, or the value of ``retry-after`` (default 2).
+    ``times`` is how many requests, frames, legs or calls the fault affects. It defaults to 1; a
+    permanent fault, such as a node that is down, lasts until faults are cleared. ``seconds`` is how
+    long the fault lasts (default 2, for ``ws_drop`` 0); for a rate-limit fault, it is the value of
+    ``retry-after``.
     """
 
     operation: Annotated[str, Identity(200)] | None = None
@@ -131,7 +132,8 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """Keeps the sandbox's clock and the ``speed`` of world time as the node last reported them."""
+    """Keeps the sandbox's clock, and ``speed`` (how many times faster world time runs than sandbox
+    time), as the node reported them last."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -290,8 +292,8 @@ class Control:
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
-        """Returns the ``wallets`` from which the exchanges pay on ``?chain=``, labelled as
-        explorers label them."""
+        """Returns the ``wallets`` from which the exchanges pay on the chain that ``?chain=`` names,
+        labelled as explorers label them."""
         chain = request.query_params.get("chain", "")
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 
@@ -304,14 +306,15 @@ class Control:
         return dict(await self._ledger.call("fund", **gift))
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
-        """Finds a payment by its hash on a chain that is not embedded; ``transfer`` is null if
-        there is none."""
+        """Finds a payment by its hash on a chain that only the node's ledger simulates;
+        ``transfer`` is null if there is none."""
         asked = _given(await _body(TransferOf, request))
         return {"transfer": await self._ledger.call("transfer_get", **asked)}
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
         """Returns every fault that can be set: what it ``does``, its ``selectors``, whether it may
-        be ``unselected``, what it ``takes``, and the ``chains`` it is restricted to, if any."""
+        be ``unselected`` (set without a selector), the parameters that it ``takes``, and the
+        ``chains`` it is restricted to, if any."""
         return {
             "faults": [
                 {
@@ -355,7 +358,7 @@ class Control:
         """Raises ControlRefused if the order, group, quote, exchange or chain that a fault selects
         does not exist.
 
-        A quote no longer exists 15 minutes after it ended, unless it became an order.
+        A quote that did not become an order exists until 15 minutes after its end.
         """
         if body.service_id is not None:
             await self._order(body.service_id)
@@ -388,8 +391,8 @@ def _operation(text: str, fault: Fault) -> str:
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
     """Returns one leg for the answer of ``_legs``.
 
-    Amounts are in units of their tokens. Until the payout is made, the amount of ``out`` is the one
-    the exchange agreed to pay.
+    Amounts are in whole tokens. Until the payout is made, the amount of ``out`` is the one that the
+    exchange agreed to pay.
     """
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
@@ -415,9 +418,9 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
-    """Returns the parameters of the node's method ``fund`` that pays a gift; ``token`` is as in
-    GiftBody. Raises ControlRefused if the chain, the address, the token or the amount cannot be
-    used."""
+    """Returns the parameters with which the node's method ``fund`` pays a gift. ``token`` is an id,
+    a contract or a symbol of a token, None for the chain's coin; ``amount`` is in whole tokens.
+    Raises ControlRefused if the chain, the address, the token or the amount cannot be used."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")
@@ -460,7 +463,8 @@ def _found(chain: str, token: str | None) -> WorldToken:
 
 
 def _names(token: WorldToken) -> tuple[str, str, str]:
-    """Returns the token's id, contract and symbol, the most specific first."""
+    """Returns the token's id, contract (empty for a coin) and symbol, by which a caller may name
+    it, the most specific first."""
     return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 

@@ -1,12 +1,12 @@
 """A simulated centralized exchange behind the service's venue protocol.
 
 Quotes are computed here, from seed, sandbox time, pair, amount and terms alone, so that every
-process computes the same. Deposits, payouts and refunds are stored in the node under the service's
-key, and are reached over its JSON-RPC, as at a real exchange. Amounts in the node are in base
-units.
+process computes the same. Deposits, payouts and refunds are kept by the node, under the key that
+the service chose for the leg; they are reached over the node's JSON-RPC, as those of a real
+exchange would be. Amounts in the node are in smallest units.
 
-Fixed rates are not stored. Instead, the name of a rate contains the time it was given and a digest
-of its terms, so that every process can check it (contract 6.28).
+Fixed rates are not stored. Instead, the name of a rate contains the time at which it was given and
+a digest of its terms, so that every process can check it (contract 6.28).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 FIXED_VALID = timedelta(seconds=600)
-"""How long a fixed rate may be taken; it leaves the user time to type a refund address."""
+"""Time for which a fixed rate can be used; it leaves the user time to type a refund address."""
 
 _FORM = re.compile(r"[a-z]{1,8}-([0-9a-f]{1,14})-[0-9a-f]{20}")
 _MILLISECOND = timedelta(milliseconds=1)
@@ -94,8 +94,8 @@ def given_at(rate: str) -> datetime | None:
 
 
 SLOW_SECONDS = 30
-"""Length in seconds of the periods in which a slow exchange either answers as usual or slowly;
-about one period in three is slow."""
+"""Length in seconds of the periods after which a slow exchange may change between its usual speed
+and slow answers. About one period in three is slow."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -171,8 +171,8 @@ _CLOSED = "the exchange is closed for the moment"
 class SimulatedExchange:
     """A simulated exchange.
 
-    ``speed`` returns how many times faster world time runs than sandbox time. Each call of a client
-    is subject to those of the ``faults`` that wait for this exchange.
+    ``speed`` returns how many times faster world time runs than sandbox time. ``faults`` are the
+    active faults; those that are set for this exchange apply to the service's calls of it.
     """
 
     def __init__(
@@ -210,8 +210,8 @@ class SimulatedExchange:
 
     @cached_property
     def _traded(self) -> frozenset[str]:
-        """Ids of the tokens that the exchange trades; cached, because every quote asks for them and
-        a lookup hashes all fields of the row."""
+        """Returns the ids of the tokens that the exchange trades. They are cached, because every
+        quote needs them and computing them is slow."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
@@ -249,8 +249,8 @@ class SimulatedExchange:
         return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens a leg as the venue protocol says. If a leg with this key is already open, returns
-        that leg's deposit instruction, even if a new leg would be refused now."""
+        """Opens a leg as the venue protocol says. If a leg with the same key is already open,
+        returns the deposit instruction of that leg, even if a new leg would be refused now."""
         await self._meet()
         try:
             params = self._opening(leg)
@@ -355,8 +355,8 @@ class SimulatedExchange:
         await self._call("venue_send_on", venue=code, key=key, address=address, tag=tag)
 
     async def _meet(self) -> None:
-        """Applies the waiting faults: a delay, or an exchange that cannot be reached. Raises
-        Transient."""
+        """Carries out the faults that are set for this exchange: waits, or raises Transient for an
+        exchange that cannot be reached."""
         for fault in self._faults.waiting((DOWN, SLOW), {("venue", self._row.code)}):
             self._faults.spend(fault)
             if fault.name == DOWN:
@@ -381,8 +381,8 @@ class SimulatedExchange:
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
     """Returns the amounts (in, out) of a quote.
 
-    An ``amount`` to receive is rounded up to the token's smallest unit, so that never less is paid
-    out. Returns None if the book holds less than that.
+    An amount to receive is rounded up to the token's smallest unit, so that never less is paid out.
+    Returns None if the exchange does not have that much to pay out.
     """
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)

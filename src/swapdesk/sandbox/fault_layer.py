@@ -1,4 +1,5 @@
-"""The outermost layer of the sandbox's service, which breaks answers and streams on demand."""
+"""The outermost layer of the sandbox's service, which corrupts, delays or drops answers and stream
+frames when a fault says so."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
 class BrokenRequest(Struct):
-    """A request that a fault applies to, with the service that would answer it. ``seconds`` are
-    those that were set with the fault."""
+    """A request that a fault applies to, together with the application (``app``) that would answer
+    it. ``seconds`` is the duration that was set with the fault."""
 
     seconds: float
     clock: Clock
@@ -34,7 +35,8 @@ class BrokenRequest(Struct):
     send: Send
 
     async def carry_out(self, send: Send | None = None) -> None:
-        """Lets the service answer; the answer goes to ``send``, by default to the client."""
+        """Lets the application answer the request. The answer goes to ``send`` if it is given,
+        otherwise to the client."""
         await self.app(self.scope, self.receive, self.send if send is None else send)
 
     def cut(self) -> None:
@@ -50,7 +52,7 @@ async def _lost(request: BrokenRequest) -> None:
 
 
 async def _nowhere(message: Message) -> None:
-    """Discards a message of the service."""
+    """Discards a message that the application sends to the client."""
 
 
 async def _delayed(request: BrokenRequest) -> None:
@@ -102,8 +104,8 @@ of the fault."""
 
 
 class BrokenStream:
-    """The frames of one stream. At most one frame is held back, and it is sent after the next
-    one."""
+    """Sends the frames of one stream; at most one frame at a time can be held back, and it is sent
+    after the next one."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send = send
@@ -120,8 +122,8 @@ class BrokenStream:
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Holds a frame back for at most this many seconds. If an earlier frame is still held back,
-        that frame is sent now."""
+        """Holds a frame back until the next frame was sent, but at most for this many seconds. If
+        an earlier frame is still held back, that frame is sent now."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -149,7 +151,8 @@ _UPDATE = '{"type":"order_update"'
 
 
 class FaultLayer:
-    """Pure ASGI middleware around the service. Without an active fault, requests pass unchanged."""
+    """ASGI middleware around the service, which carries out the active faults. Requests to which no
+    fault applies pass unchanged."""
 
     def __init__(self, app: ASGIApp, faults: ActiveFaults, clock: Clock) -> None:
         self._app = app
@@ -215,8 +218,8 @@ class FaultLayer:
         """Returns the fault that applies to a frame of a stream, and counts it as used; None if no
         fault applies.
 
-        A drop without an order applies to every frame. A fault with an order applies only to the
-        frames that name the order. Only frames that carry updates are sent twice or held back.
+        A fault that is set for an order applies only to frames that name this order; without an
+        order it applies to every frame. Only frames with updates are sent twice or held back.
         """
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
@@ -226,8 +229,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """Cuts every open stream if a fault that drops all streams is waiting. New streams are then
-        refused for the seconds of that fault."""
+        """If a fault that drops all streams is set, cuts every open stream and refuses new streams
+        for the seconds of that fault."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -255,9 +258,9 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns what a fault can select in a request: the ``operation`` with this method and this
-    path below ``/v2``, and the order or group that the path names. Empty if there is no such
-    operation."""
+    """Returns what a fault can select in a request: the name of the ``operation`` at this method
+    and path, and the ids in the path by the names of their parameters. ``path`` is the part after
+    ``/v2``. Empty if there is no such operation."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -272,8 +275,8 @@ def request_at(method: str, path: str) -> dict[str, str | None]:
 
 
 def operation_named(text: str) -> str | None:
-    """Returns the name of an operation from its name or ``METHOD /path``; None if there is no such
-    operation."""
+    """Returns the name of the operation that ``text`` means, either by its name or as ``METHOD
+    /path``; None if there is no such operation."""
     method, space, path = text.partition(" ")
     if not space:
         is_known = text == STREAM or any(operation.name == text for operation in OPERATIONS)
@@ -306,10 +309,10 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns how a fault changes the end of the bundle that pays the deposits of a group of
-    orders: ``fail``, ``withdraw`` or ``hold``.
+    """Returns the outcome that a fault prescribes for the bundle that pays the deposits of a group
+    of orders, and counts the fault as used.
 
-    The fault is counted as used. Returns None if no fault applies to the group.
+    Returns None if no fault applies to the group.
     """
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

@@ -1,7 +1,7 @@
-"""The active faults of one process; each is removed once it has happened as often as asked.
+"""The active faults of one process.
 
-These faults are lost when the process ends. Faults of an order's leg are kept elsewhere, in the
-node's books.
+A fault is removed once it has happened as often as it was set to. These faults are lost when the
+process ends. Faults of an order's leg are kept in the node's books instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from msgspec import Struct
 from swapdesk.wire.faults import FAULTS
 
 About = Collection[tuple[str, str | None]]
-"""Pairs of a selector and its value that describe the event."""
+"""A description of an event: pairs of a selector and the value that the event has for this
+selector."""
 
 
 NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "drop_transaction"
@@ -24,8 +25,8 @@ class ActiveFault(Struct):
     """A fault that was set.
 
     ``times`` is how many more times the fault happens; if it is None, the fault lasts until faults
-    are cleared. The fault applies to events that have ``value`` under ``selector``, or to
-    everything if ``selector`` is empty.
+    are cleared. The fault applies to events whose ``selector`` has the value ``value``, or to all
+    events if ``selector`` is empty.
     """
 
     name: str
@@ -64,8 +65,8 @@ class ActiveFaults:
         self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
     def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
-        """Returns the active faults with one of these names that apply to an event; ``about``
-        describes the event."""
+        """Returns the active faults with one of these names that apply to the event that ``about``
+        describes, the oldest first."""
         return [
             fault
             for fault in self.active
@@ -74,8 +75,8 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """Returns the oldest fault with one of these names that applies to an event, and counts the
-        fault as used; None if no fault applies."""
+        """Returns the oldest fault with one of these names that applies to the event that ``about``
+        describes, and counts the fault as used. Returns None if no fault applies."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -92,6 +93,6 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Returns True if a fault with this name applies to the next request, receipt or
-        transaction of a chain. The fault is then counted as used."""
+        """Returns True if a fault with this name is set for the chain, and counts the fault as used
+        once. The caller then lets the chain's next request, receipt or transaction fail."""
         return self.take((name,), {("chain", chain)}) is not None

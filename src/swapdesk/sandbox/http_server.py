@@ -1,9 +1,9 @@
-"""The server that every part of the sandbox listens with, and the protocols below an application.
+"""The HTTP server of every part of the sandbox, with protocols that limit what a connection may do.
 
-Some requests never reach the application, because they are malformed, have too long a head or do
-not end in time. They are answered with the error body and an ``x-request-id`` of their own, as the
-application answers (contract 1.20). The server checks every connection once a second against the
-clock. Node and control answer only this machine, and only with their token.
+Requests that are malformed, have too long a head or do not end in time never reach the application.
+They are answered with the same error body as the application's, and an ``x-request-id`` (contract
+1.20). The server checks every connection once a second against the clock. Node and control answer
+only this machine, and only requests with their token.
 """
 
 from __future__ import annotations
@@ -96,19 +96,20 @@ def _served(url: str, hosts: frozenset[str]) -> bool:
 
 
 CUT = "swapdesk.cut"
-"""Key in ``scope["state"]`` of a callable that aborts the connection."""
+"""Key in ``scope["state"]``. Its value is a function that aborts the connection."""
 FORWARDED_HOST = "swapdesk.host"
-"""Key in ``scope["state"]`` of the host that the caller used, if a trusted proxy states a host."""
+"""Key in ``scope["state"]``. Its value is the host name that the caller used; it is present only if
+a trusted proxy states that name."""
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
-"""Most bytes of all header fields of a request."""
+"""Largest size in bytes of all header fields of a request together."""
 FRAMING_LIMIT = 1024 * 1024
-"""Most bytes of a request's body that are not content but chunk sizes and trailers."""
+"""Largest number of bytes of a request's body that are not content but chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
-"""Most header fields of a handshake; the WebSocket library leaves a longer handshake without an
-answer."""
+"""Largest number of header fields of a WebSocket handshake. The WebSocket library would leave a
+handshake with more fields without an answer."""
 
 REQUEST_SECONDS = 20.0
 """Seconds in which the head of a request must arrive. Its body then has the same number of
@@ -119,14 +120,14 @@ LEAVE_SECONDS = 5.0
 """Seconds in which the last bytes of a closing connection must be sent."""
 
 MOST_CONNECTIONS = 400
-"""Most connections of a port, including streams, so that two ports of a process stay below the
-usual limit of 1,024 descriptors."""
+"""Largest number of connections of a port, including streams, so that two ports of a process stay
+below the usual limit of 1,024 descriptors."""
 MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
-"""Most connections and streams of one peer: three quarters of the total, since many programs may
-share one machine or stand behind one proxy, and one peer must leave some for everybody else. Behind
-a trusted proxy, each caller counts as a peer of its own once the head of its request has been
-read."""
+"""Largest number of connections, and of streams, of one peer (an address): three quarters of the
+total, since many programs may share one machine or stand behind one proxy, and no peer may take
+all. Behind a trusted proxy, each caller counts as a peer of its own once the head of its request
+has been read."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
@@ -162,19 +163,20 @@ async def refuse(
 
 
 class BoundedConfig(uvicorn.Config):
-    """uvicorn's configuration, with the clock that measures ages and with the trusted proxies."""
+    """uvicorn's configuration, extended by the clock that measures the age of connections and by
+    the trusted proxies (``front``)."""
 
     def __init__(self, app: Any, clock: Clock, front: Front, **settings: Any) -> None:
         super().__init__(_answering(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
         self.clock = clock
         self.front = front
         self.ending = False
-        """True once connections are no longer kept alive, because the server is ending."""
+        """True once the server is ending, so that connections are no longer kept alive."""
 
 
 def _answering(app: Any, clock: Clock) -> Any:
-    """Wraps an application so that the error body is sent if the application fails before it
-    answers."""
+    """Wraps an application so that a 500 error is answered if the application raises before it has
+    begun its answer."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -204,9 +206,9 @@ class _Outflow:
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
         """Returns True if the output of a connection has made no progress for too long.
 
-        ``waiting`` is the number of pending bytes. ``ending`` is True if no more bytes will follow.
-        The time limit is then LEAVE_SECONDS in all, so a reader that takes the remaining bytes
-        slowly gets no more time. Otherwise it is STUCK_SECONDS without progress.
+        ``waiting`` is the number of pending bytes. The time limit is STUCK_SECONDS since the last
+        progress. If ``ending`` is True, no more bytes will follow, and the limit is LEAVE_SECONDS
+        in total, so that a slow reader of the remaining bytes gets no more time.
         """
         seen = -1 if ending else waiting
         if seen != self._seen:
@@ -215,11 +217,12 @@ class _Outflow:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with bounded requests, and a way for applications to abort their own
-    connection.
+    """uvicorn's HTTP protocol with limits on requests, and a function by which applications can
+    abort their own connection. uvicorn limits neither the size of heads nor the time of a request,
+    and it refuses requests with plain text.
 
-    uvicorn bounds neither heads nor the time of a request, and its refusals are plain text. Its
-    parser in Python (h11) bounds heads, but handles only two thirds of the requests a second.
+    Its alternative parser in Python (h11) limits heads, but handles only two thirds of the requests
+    a second.
     """
 
     config: BoundedConfig
@@ -316,7 +319,8 @@ class BoundedHttp(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete
 
     def is_idle(self) -> bool:
-        """Returns True if no part of an unanswered request has arrived."""
+        """Returns True if the connection has no request, complete or in part, that still has to be
+        answered."""
         coming = self._due is not None and self._fed
         return (self.cycle is None or self._is_answered()) and not coming
 
@@ -343,10 +347,11 @@ class BoundedHttp(HttpToolsProtocol):
     # Handshakes
 
     def _should_upgrade(self) -> bool:
-        """Returns True for a complete handshake (RFC 6455, 4.2.1) that the WebSocket library can
-        read.
+        """Returns True for a complete WebSocket handshake (RFC 6455, 4.2.1) that the WebSocket
+        library can read.
 
-        Any other request stays a plain one, which the application refuses in its own form.
+        Any other request is handled as an ordinary HTTP request, which the application refuses in
+        its own form.
         """
         if not super()._should_upgrade() or self.scope["method"] != "GET":
             return False
@@ -460,8 +465,8 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """Aborts a connection that was closed but does not end. As long as a connection is open,
-        the application itself times slow readers."""
+        """Aborts a connection that was closed but whose last bytes are not sent in time. As long as
+        a connection is open, the application itself ends slow readers."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
@@ -481,12 +486,13 @@ class _Handshake(ServerProtocol):
 
 SHUTDOWN_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
-"""Seconds that a replaced service has to finish what it began."""
+"""Seconds that a service has to finish what it began, when another process has replaced it."""
 IDLE_SHARE = 0.1
-"""Share of the drain time after which an ending server closes idle connections.
+"""Share of the drain time (the time that an ending server has to finish) after which idle
+connections are closed.
 
-Idle connections are not closed earlier, because the next request may already be under way. A caller
-that sends a request on a closed connection cannot know whether it was carried out.
+They are not closed earlier, because the next request may already be on its way: a caller whose
+connection is closed at that moment cannot know whether its request was carried out.
 """
 HANDSHAKE_SECONDS = 0.25
 """Seconds for which a server that is told to end still finishes connections that are being
@@ -499,11 +505,11 @@ pings (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Returns False for those log records of uvicorn that look like errors but report no defect,
-    and True for all others.
+    """Returns False for uvicorn's log records of two cases that are no defects, and True for all
+    other records.
 
-    uvicorn logs a request that was cut off by the end of the server with its whole stack. It also
-    logs a handshake that was refused with plain HTTP as incomplete. Neither is a defect.
+    The first case is a request that the end of the server cut off, logged with its whole stack. The
+    second is a handshake refused with plain HTTP, logged as incomplete.
     """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."
@@ -553,8 +559,8 @@ class _Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
     async def _drain(self) -> None:
-        """Waits until no connection or request is left, the time is up, or the process is told to
-        hurry."""
+        """Waits until no connection or request is left, the drain time is over, or the server is
+        told to end at once."""
         state, clock = self.server_state, self.config.clock
         self.config.ending = True
         for connection in state.connections:
@@ -586,13 +592,13 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Refuses new connections, while connections that wait to be accepted still are.
+    """Makes a listening socket refuse new connections, but keeps those that wait to be accepted.
 
-    The socket is not simply closed, because closing it resets every connection that was not yet
-    accepted, together with a request that its caller may have sent by then. Instead, a filter drops
-    the first packet of each new connection. The caller's system repeats the packet after a second
-    and is then refused, because the socket is closed by then. Since no request was sent, a proxy
-    can hand it to another process.
+    Closing the socket would reset the waiting connections, together with requests that their
+    callers may have sent. Instead, a filter drops the first packet of each new connection. The
+    caller's system repeats the packet after a second and is then refused, because the socket is
+    closed by then. Since no request was sent, a proxy can send it to another process. Does nothing
+    on systems other than Linux.
     """
     if sys.platform != "linux":
         return
@@ -626,8 +632,9 @@ def build_server(
 ) -> uvicorn.Server:
     """Builds a server for one ASGI application; setting its ``should_exit`` ends it.
 
-    Without a ``front`` no proxy is trusted. Use longer ``drain_seconds`` only for a server that
-    shares its listening socket with no other process.
+    If ``front`` is None, no proxy is trusted. ``drain_seconds`` is the time that an ending server
+    has to finish requests; use more than the default only if no other process shares the listening
+    socket.
     """
     return _Server(
         BoundedConfig(
@@ -659,10 +666,10 @@ async def serve_until(
     before_exit: Callable[[], None] | None = None,
     hurry: asyncio.Event | None = None,
 ) -> None:
-    """Runs all servers until ``stop`` is set or one of them ends.
+    """Runs all servers until ``stop`` is set or one of them ends, then ends the others.
 
-    Requests still under way are aborted if ``hurry`` is set. ``before_exit`` is called first and
-    can tell open connections, so that they close with their own code.
+    ``before_exit`` is called before they end, so that it can close open streams with their own
+    code. If ``hurry`` is set, requests that are still being answered are aborted.
     """
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())

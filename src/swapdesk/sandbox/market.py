@@ -1,8 +1,8 @@
 """Prices of the sandbox's market, and prices of its simulated exchanges.
 
 A market price is a pure function of the seed and of sandbox time, so that every process computes
-the same price by itself. A price drifts smoothly around its base price and never leaves the asset's
-swing. An exchange's price is a pure function of seed, time, pair, amount and terms.
+the same price. A price drifts smoothly around its base price, by at most the asset's ``swing``. An
+exchange's price is a pure function of seed, time, pair, amount and terms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH, short
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))
-"""Seconds between two knots of a drift, and the drift's share of the whole swing."""
+"""The layers of which a price's drift is the sum: the seconds between two random values of a layer,
+and the layer's share of the whole swing."""
 
 _SPAN = 1 << 32
 _BASIS_POINT = Decimal("0.0001")
@@ -29,7 +30,8 @@ _DIGITS = 10
 
 @lru_cache(maxsize=4096)
 def noise(seed: int, *path: str | int) -> Decimal:
-    """Returns a number in [-1, 1) that depends only on the seed and the ``path``."""
+    """Returns a number from -1 up to but not including 1. It is a hash of ``seed`` and ``path``, so
+    equal arguments give equal numbers."""
     text = "\0".join(map(str, (seed, *path)))
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return ROUGH.subtract(ROUGH.divide(Decimal(2 * word), Decimal(_SPAN)), Decimal(1))
@@ -78,10 +80,11 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
 
 
 BUCKET_SECONDS = 10
-"""Seconds of sandbox time for which an exchange's price stays the same."""
+"""Seconds of sandbox time for which an exchange's price stays the same. Such a period is called a
+bucket."""
 
 KEPT = 16_384
-"""Most answers that each cache of this module keeps. There are many, because the two legs of a
+"""Largest number of entries in each cache of this module. It is large because the two legs of a
 route over an intermediary ask for the same pair with many amounts."""
 
 PAYOUT_DECIMALS = 8
@@ -100,11 +103,13 @@ def bucket_of(at: datetime) -> datetime:
 
 
 class OrderBook(Struct, frozen=True):
-    """One side of an exchange's book for one bucket of time.
+    """The prices at which an exchange swaps a token ``in`` for a token ``out``, for one bucket of
+    time (BUCKET_SECONDS).
 
-    ``kept`` is the share of the dollars that remains after spread and markup. The price worsens
-    with every dollar taken, as with a constant product. Amounts out are rounded at ``places_out``
-    digits and amounts in at ``places_in``, in favour of the exchange.
+    ``price_in`` and ``price_out`` are in dollars. ``depth``, in dollars, decides how fast the price
+    worsens with the amount, by the constant-product formula. ``kept`` is the share of the dollars
+    that remains after spread and markup. Amounts paid out are rounded at ``places_out`` decimals
+    and amounts taken in at ``places_in``, in favour of the exchange.
     """
 
     price_in: Decimal
@@ -115,11 +120,12 @@ class OrderBook(Struct, frozen=True):
     places_out: int
 
     def bought(self, amount_in: Decimal) -> Decimal:
-        """Returns the units bought for an amount sent, rounded down; may be 0."""
+        """Returns the amount paid out for ``amount_in``, rounded down; may be 0."""
         return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
 
     def needed(self, amount_out: Decimal) -> Decimal | None:
-        """Returns the smallest amount in that buys ``amount_out``; None if the book is too thin."""
+        """Returns the smallest amount to take in for which ``amount_out`` is paid out; None if the
+        book does not hold that much."""
         dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
         left = ROUGH.subtract(self.depth, dollars)
         if left <= 0:
@@ -196,8 +202,8 @@ def _book(
 
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
-    """Returns the exchange's bounds for an amount in, computed from base prices, so that they stay
-    the same while prices move."""
+    """Returns the exchange's bounds for the amount sent. They are computed from base prices, so
+    that they stay the same while prices move."""
     asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
@@ -236,7 +242,7 @@ def minutes_of(
 
 
 def poll_seconds(speed: Decimal) -> float:
-    """Returns the seconds between two polls of a leg."""
+    """Returns the seconds between two requests for the state of a leg at an exchange."""
     return min(max(_POLL / float(speed), _FASTEST_POLL), _SLOWEST_POLL)
 
 

@@ -58,7 +58,7 @@ _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 
 
 def rpc_url(node_url: str, chain: str) -> str:
-    """Returns the JSON-RPC URL of a chain of the node at ``node_url``."""
+    """Returns the JSON-RPC URL of an embedded chain; ``node_url`` is the URL of the node."""
     parts = urlsplit(node_url)
     path = SOLANA_PATH if chain == SOLANA else f"/evm/{chain}"
     return f"{parts.scheme}://{parts.netloc}{path}"
@@ -73,9 +73,9 @@ def build_onchain(
     market: Market,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """Builds the on-chain venues over the chains of a node; ``key`` is the ``sandbox.key``.
+    """Builds the on-chain venues over the chains of the node at ``node_url``.
 
-    Pass a ``transport`` if the node is in the same process.
+    ``key`` is the ``sandbox.key``. Pass a ``transport`` if the node is in the same process.
     """
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     places = (
@@ -185,8 +185,8 @@ def _places(chain: str, venue: str) -> list[PoolPlace]:
 
 
 def _assets(chain: str) -> dict[str, str]:
-    """Returns the codes of the assets that the relayer holds, by token contract. The relayer holds
-    every token that is in a pool of the chain."""
+    """Returns the codes of the assets that the relayer holds on a chain, by token contract. These
+    are all tokens that are in a pool of the chain."""
     return {
         checksummed(address_of(token)): asset_of(token).code
         for pool in pools_of(chain)

@@ -1,6 +1,6 @@
-"""Keys of the sandbox's partners, drawn once and the same at every later start.
+"""API keys of the sandbox's partners, which are drawn once and are the same at every later start.
 
-``sandbox.key`` holds 32 random bytes, with mode 0600, in the data directory; all other keys are
+``sandbox.key`` holds 32 random bytes, with mode 0600, in the data directory; all API keys are
 derived from it.
 """
 
@@ -41,7 +41,8 @@ class PartnerKeys(Struct, frozen=True):
     suspended: bool = False
 
     def as_ready(self) -> dict[str, str]:
-        """Returns the key as the ready line shows it (interfaces 2)."""
+        """Returns the key in the form of the ready line, which the sandbox prints once it is ready
+        (interfaces 2)."""
         return {
             "partnerId": self.partner_id,
             "apiKey": self.api_key,
@@ -54,7 +55,7 @@ class PartnerKeys(Struct, frozen=True):
 
 
 class SandboxKeyRefused(Exception):
-    """Raised if others can read the key file, or if the file is damaged."""
+    """Raised if other users can read the key file, or if the file is damaged."""
 
 
 _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
@@ -72,8 +73,8 @@ select keys by position."""
 
 
 def load_key(directory: Path) -> bytes:
-    """Returns the key of a data directory, and draws a new one if there is none. Raises
-    SandboxKeyRefused."""
+    """Returns the key of a data directory (``sandbox.key``); draws and stores a new one if there is
+    none. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
     with contextlib.suppress(FileExistsError):
         write_private(path, os.urandom(_KEY_BYTES))
@@ -93,7 +94,8 @@ def _read(path: Path) -> bytes:
 
 
 def partner_keys(key: bytes) -> list[PartnerKeys]:
-    """Returns the API keys of the sandbox; the first PRO account is the desk's own."""
+    """Returns the API keys of the sandbox's partners. The first PRO account is the one that the
+    desk uses."""
     return [_key_of(key, *row) for row in _KEYS]
 
 
@@ -114,7 +116,8 @@ def _key_of(
 
 
 def webhook_secret(key: bytes, source: str) -> str:
-    """Returns the secret with which a source of webhooks signs its events (contract 15.2)."""
+    """Returns the secret with which ``source`` (a venue or the bundler) signs its webhook events
+    (contract 15.2)."""
     return secret_of(_derived(key, source, "webhook"))
 
 

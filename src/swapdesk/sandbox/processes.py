@@ -1,9 +1,9 @@
-"""Processes of the sandbox: the lock of the data directory, sockets that outlive processes, and the
-link between a child and its starter.
+"""Processes of the sandbox: the lock of the data directory, listening sockets that outlive
+processes, and the pipe between a child and the process that started it.
 
 One sandbox runs per data directory, ensured by a file lock. A child reads a JSON object with its
 orders from the first line of standard input. The pipe stays open as long as the starter lives. When
-it closes, the child ends too, also if the starter was killed. Orders contain secrets, so they are
+it closes, the child ends too, even if the starter was killed. Orders contain secrets, so they are
 passed neither in arguments nor in the environment.
 """
 
@@ -39,21 +39,21 @@ OK, DEFECT, BAD_INPUT = 0, 1, 2
 
 
 def said(error: Exception, code: int) -> int:
-    """Writes an error's message to standard error; returns ``code`` unchanged, which the caller
-    uses as its exit code."""
+    """Writes an error's message to standard error. Returns ``code`` unchanged, for the caller to
+    return as its exit code."""
     sys.stderr.write(f"{error}\n")
     return code
 
 
 class DirectoryInUse(Exception):
-    """Raised if another process uses this data directory."""
+    """Raised if another process uses the data directory."""
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
     """Locks a data directory; returns the descriptor that holds the lock.
 
     Children inherit the descriptor, so that the directory is free only once the last of them has
-    ended. Raises DirectoryInUse after ``seconds``.
+    ended. Raises DirectoryInUse if the lock is not free within ``seconds``.
     """
     handle = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     until = clock.monotonic() + seconds
@@ -89,10 +89,10 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def put_aside(directory: Path) -> Path:
-    """Renames a data directory, and creates an empty one with the same key in its place; returns
-    the new name of the old one.
+    """Renames a data directory, and creates a new one in its place that holds only a copy of the
+    old one's key.
 
-    Raises OSError.
+    Returns the new path of the old directory. Raises OSError.
     """
     directory = directory.resolve()
     for number in count(1):
@@ -131,21 +131,21 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, listener: socket.socket) -> str:
-    """Returns the URL of a listening socket, with ``host`` as its host name."""
+    """Returns the HTTP URL of a listening socket, with ``host`` as its host name."""
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{listener.getsockname()[1]}"
 
 
 GRACE_SECONDS = 1.5
-"""Seconds that a child has to end once its starter is gone."""
+"""Seconds that a child has to end after it was told to. After that it is killed."""
 
 ORDERS_LIMIT = 64 * 1024
 _STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
-    """Reads the orders, the first line of standard input. Raises EOFError if the starter is
-    gone."""
+    """Reads the instructions that the parent process wrote: a JSON object in the first line of
+    standard input. Raises EOFError if the parent is gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
@@ -158,8 +158,8 @@ def read_orders() -> dict[str, Any]:
 
 
 def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
-    """Runs a child with the orders of its starter; returns an exit code, 1 if the starter is
-    gone."""
+    """Runs ``run`` with the instructions of the parent process (see :func:`read_orders`). Returns
+    the exit code of ``run``, or 1 if the parent is gone."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
@@ -171,9 +171,10 @@ def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Tells the starter that this process is ready, or why it is not.
+    """Tells the parent process, in a line of JSON, that this process is ready, or why it is not.
 
-    If the starter is gone, nothing is raised; the end of its pipe then ends this process.
+    If the parent is gone, nothing is raised, because the end of standard input then ends this
+    process.
     """
     # Past the buffer of stdout, which would be written once more when the process ends.
     with contextlib.suppress(BrokenPipeError):
@@ -189,7 +190,7 @@ def leave_loaded_alone() -> None:
 
 class Stop(asyncio.Event):
     """An event that is set when the process is told to end. ``again`` is a second event, which is
-    set when the process is told a second time."""
+    set when the process is told to end once more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,8 +201,8 @@ def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = Fa
     """Returns an event that is set by SIGTERM, SIGINT and, with a ``lifeline``, by the end of
     standard input.
 
-    With ``hard``, the process is killed ``GRACE_SECONDS`` after the first signal; with ``patient``,
-    ``GRACE_SECONDS`` after the second one.
+    With ``hard``, the process exits at the latest GRACE_SECONDS after the first such request to
+    stop; with ``patient``, GRACE_SECONDS after the second.
     """
     stop, loop = Stop(), asyncio.get_running_loop()
 
@@ -233,21 +234,22 @@ def _watch(loop: asyncio.AbstractEventLoop, begin: Any) -> None:
 
 
 NICENESS = 5
-"""Niceness of the process that makes blocks, so that other processes run first."""
+"""Niceness of the process that makes blocks, so that all other processes are preferred to it."""
 SWITCH_SECONDS = 0.0005
-"""Seconds after which a thread that makes a block must give the interpreter to the event loop.
+"""Seconds after which a thread that makes a block must let the event loop run.
 
-The loop needs the interpreter again after every read and write of a socket, so a long interval
-makes requests slow. With sixteen senders at the same time, 99 of 100 reads waited at most 0.2 to
-0.4 s with Python's default of 5 ms, and at most 0.14 to 0.18 s with this value (on a machine with a
-load of 10).
+The event loop needs the interpreter again after every read and write of a socket, so a long
+interval makes requests slow. With sixteen senders at the same time, 99 of 100 reads waited at most
+0.2 to 0.4 s with Python's default of 5 ms, and at most 0.14 to 0.18 s with this value (on a machine
+with a load of 10).
 """
 
 
 def give_way() -> None:
-    """Lowers the priority of block production, so that requests do not wait for it.
+    """Lowers the priority of this process and of its block-making threads, so that requests do not
+    wait for them.
 
-    Call it once in the process of a node, before its loop runs.
+    Call it once in the process of a node, before its event loop runs.
     """
     os.nice(NICENESS)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -73,15 +73,15 @@ _HOST, _PORT = "127.0.0.1", 9
 does not use the transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""Seconds of world time between two steps of the node; they are not shorter because each step costs
-computing time."""
+"""Seconds of world time between two steps of the node. A shorter interval would cost computing
+time, because the node does some work in each step."""
 _WATCHED_BY_LOOP = 1
-"""How many files the loop itself watches: the pipe with which it wakes itself."""
+"""Number of files that the loop itself watches: the pipe by which it wakes itself."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that does not really wait if the loop only waits for a time. It adds the seconds
-    of each wait, real or skipped, to ``passed``."""
+    """A selector that returns at once, instead of waiting, if the loop waits only for a time to
+    pass. ``passed`` is the sum of the seconds of all waits, real or skipped."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,8 @@ class _StandingSelector(selectors.DefaultSelector):
 
 
 class RepeatableLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes without waiting, and which uses no threads."""
+    """An event loop whose time passes without waiting (see ``_StandingSelector``), and which runs
+    the work of threads on itself."""
 
     def __init__(self) -> None:
         self._standing = _StandingSelector()
@@ -123,7 +124,7 @@ class RepeatableLoop(asyncio.SelectorEventLoop):
 
 
 def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine function to its end on a RepeatableLoop; returns its result."""
+    """Runs a coroutine function to its end on a new RepeatableLoop; returns its result."""
     leave_out_validator_keys()
     postpone_precompiles()
     with asyncio.Runner(loop_factory=RepeatableLoop) as runner:
@@ -136,8 +137,8 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running sandbox for repeatable runs: its clock, its ready line, and the transport that
-    reaches its applications."""
+    """A running sandbox in a repeatable run: its clock, the content of its ready line, and the
+    transport that reaches its applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]
@@ -145,8 +146,8 @@ class RepeatableWorld(Struct, frozen=True):
 
 
 class WorldTransport(httpx2.AsyncBaseTransport):
-    """Carries HTTP and streams to the applications of the sandbox in the same process, without a
-    socket."""
+    """An HTTP transport that passes requests and streams to the applications of the sandbox in the
+    same process, without a socket. The application is chosen by the beginning of the URL's path."""
 
     def __init__(self) -> None:
         self._applications: list[tuple[str, ASGIApp]] = []
@@ -163,7 +164,8 @@ class WorldTransport(httpx2.AsyncBaseTransport):
         return await httpx2.ASGITransport(app=application).handle_async_request(request)
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> Any:
-        """Opens a stream as ``swapdesk.client.stream_socket.CarriesStreams`` describes."""
+        """Opens an order stream to the application at this URL, with the interface that
+        ``swapdesk.client.stream_socket.CarriesStreams`` describes."""
         application = self._at(httpx2.URL(url).path)
         if application is None:
             raise ConnectionRefusedError("nobody is there")
@@ -174,7 +176,8 @@ class WorldTransport(httpx2.AsyncBaseTransport):
 
 
 class _Stream:
-    """A WebSocket to an application, with the methods of a ``websockets`` connection."""
+    """A WebSocket to an application in the same process, with the methods of a ``websockets``
+    connection."""
 
     def __init__(self) -> None:
         self._said: asyncio.Queue[Message] = asyncio.Queue()
@@ -231,7 +234,8 @@ class _Stream:
         return self._serving is None or self._serving.done()
 
     def abort(self) -> None:
-        """Breaks the connection; both sides learn of it."""
+        """Breaks the connection, so that both sides notice it as they would notice a lost
+        network."""
         self._said.put_nowait({"type": "websocket.disconnect", "code": 1006})
         self._heard.put_nowait({"type": "cut"})
 
@@ -255,10 +259,10 @@ async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
     """Opens a new sandbox in an empty directory on the running RepeatableLoop, and closes it at the
-    end of the block.
+    end of the ``async with`` block.
 
-    With ``pools`` the pools follow the market, which takes most of the time of a long run and only
-    matters to on-chain swaps.
+    If ``pools`` is True, the pools follow the market, which takes most of the time of a long run
+    and only affects on-chain swaps.
     """
     clock = repeatable_clock()
     make_directories(data)

@@ -1,11 +1,13 @@
-"""The ready line of a running sandbox, its file, and how to find a running sandbox by that file
-(interfaces 2 and 3)."""
+"""The ready line of a running sandbox, the file that holds it, and how to find a running sandbox by
+that file (interfaces 2 and 3)."""
 
 from __future__ import annotations
 
 import json
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, field
@@ -25,8 +27,8 @@ class ReadyLine(Struct, frozen=True):
 
     ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
     shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
-    supervisor's. ``putAside`` says where the data of an earlier world was moved, at the start that
-    moved it, and is empty at other starts.
+    supervisor's process id. ``putAside`` is the new path of earlier data that this start moved out
+    of the way because it could not be used; empty if there was none.
     """
 
     url: str
@@ -39,7 +41,7 @@ class ReadyLine(Struct, frozen=True):
     putAside: str = ""  # noqa: N815
 
     def as_mapping(self) -> dict[str, Any]:
-        """Returns the members under the names of the line, with ``schemaVersion``."""
+        """Returns the fields by the names that the ready line uses, with ``schemaVersion``."""
         return {"schemaVersion": LINE_VERSION, **asdict(self)}
 
     def as_line(self) -> str:
@@ -47,7 +49,8 @@ class ReadyLine(Struct, frozen=True):
 
     @classmethod
     def from_line(cls, line: str | bytes) -> ReadyLine:
-        """Reads a ready line; unknown members are ignored. Raises ValueError."""
+        """Reads a ready line; unknown members are ignored. Raises ValueError if the line is
+        malformed."""
         return msgspec.json.decode(line, type=cls)
 
 
@@ -68,28 +71,21 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """Returns the ready line of a data directory's sandbox; None unless the sandbox that
-    ``run.json`` names is running.
+    """Returns the ready line of the sandbox that runs on a data directory; None if ``run.json`` is
+    missing or the sandbox that it names does not answer.
 
-    The probe sends the control token, so that another program on the same port is not mistaken for
-    the sandbox. ``seconds`` is the time limit of each step of the probe.
+    The control token is sent, so that another program on the same port is not mistaken for the
+    sandbox. ``seconds`` limits each step of the request, such as connecting and reading.
     """
     ready = read_run_file(directory)
     if ready is None:
         return None
-    # On use: who only starts a sandbox needs no client.
-    import httpx2
-
-    from swapdesk.certificates import certificates
-
+    place = urlsplit(f"{ready.control}/state")
+    connection = HTTPConnection(place.netloc, timeout=seconds)
     try:
-        answer = httpx2.get(
-            f"{ready.control}/state",
-            headers={TOKEN_HEADER: ready.controlToken},
-            timeout=seconds,
-            verify=certificates(httpx2.URL(ready.control)),
-            trust_env=False,
-        )
-    except (httpx2.HTTPError, httpx2.InvalidURL):
+        connection.request("GET", place.path, headers={TOKEN_HEADER: ready.controlToken})
+        return ready if connection.getresponse().status == 200 else None
+    except (OSError, HTTPException):
         return None
-    return ready if answer.status_code == 200 else None
+    finally:
+        connection.close()

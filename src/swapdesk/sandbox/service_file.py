@@ -1,8 +1,8 @@
-"""Reads the file of ``swapdesk serve --config`` and checks its keys, with the line of every
-mistake.
+"""Reads the file of ``swapdesk serve --config`` and checks its keys; every mistake is reported with
+its line.
 
-A venue that this program cannot serve is not a mistake in the file. What the venue lacks is listed,
-and its ``required`` says whether the service starts without it.
+A venue that this program cannot serve is not a mistake in the file. In that case the entry lists
+what is missing, and its ``required`` says whether the service refuses to start.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class VenueEntry(Struct, frozen=True):
 
 
 class PaymentsEntry(Struct, frozen=True):
-    """How calls without credentials are paid: in a token on a chain of the file, to ``pay_to``.
+    """How callers without credentials pay for calls: with ``token`` on ``chain``, to the address
+    ``pay_to``.
 
     ``secret`` is the key of the account that settles the payments. Addresses are written with their
     checksum.
@@ -92,10 +93,10 @@ class MetricsEntry(Struct, frozen=True):
     port: int = 0
 
     def beside(self, number: int) -> MetricsEntry | None:
-        """Returns the metrics address for the worker with this number, counted from 1.
+        """Returns the metrics address of the worker with this number, counted from 1: the port is
+        this port plus ``number``.
 
-        Its port is this port plus ``number``; None if that is above 65,535 or this port is 0, which
-        means any free port.
+        Returns None if that is above 65,535, or if this port is 0 (any free port).
         """
         port = self.port + number if self.port else 0
         return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
@@ -104,9 +105,9 @@ class MetricsEntry(Struct, frozen=True):
 class ServiceConfig(Struct, frozen=True):
     """The content of a service file.
 
-    ``intermediaries`` are the tokens at which the two legs of a private route may meet, as (symbol,
-    chain). Without ``payments`` every call needs credentials. Without ``store`` all data is kept in
-    a file in the directory ``data``.
+    ``intermediaries`` are the tokens over which private routes may go, as (symbol, chain). If
+    ``payments`` is None, every call needs credentials. If ``store`` is None, all data is kept in a
+    file in the directory ``data``.
     """
 
     data: Path
@@ -128,7 +129,8 @@ class ServiceConfig(Struct, frozen=True):
         return [venue for venue in self.venues if venue.lacks]
 
     def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
-        """Returns a copy with this port and this metrics port; None keeps what the file says."""
+        """Returns a copy with this port and this metrics port. None keeps the port that the file
+        states."""
         there = self if port is None else replace(self, port=port)
         if metrics is None:
             return there
@@ -136,12 +138,13 @@ class ServiceConfig(Struct, frozen=True):
 
 
 class ServiceFileRefused(Exception):
-    """Raised if the file cannot be used; the message lists every problem with its line and key."""
+    """Raised if the service file cannot be used; the message lists every problem with its line and
+    key."""
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns the file's path with the line of a key, or of the table in which the key is missing;
-    the path alone if there is no such line."""
+    """Returns where a key is in the file, as ``path:line``. For a missing key, this is the line of
+    its table; if the table is missing too, the result is the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
@@ -316,8 +319,8 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 
 def store_at(url: str) -> Place:
-    """Returns the database at a URL; its password is taken from the environment. Raises
-    ValueError."""
+    """Returns how to connect to the database at a URL; its password is taken from the environment.
+    Raises ValueError if the URL cannot be used or contains a password."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -461,7 +464,8 @@ class _Reading:
     def _payments(
         self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
     ) -> PaymentsEntry | None:
-        """Reads the table ``payments``. If the table is present, every missing key is a problem."""
+        """Reads the table ``payments``. If it has a problem, such as a missing key, the problem is
+        added to those of the file and None is returned."""
         where = ("payments",)
         keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
         if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):
@@ -531,7 +535,8 @@ class _Reading:
             return None, (f"wallet_file: {error}",)
 
     def _key(self, named: str) -> bytes:
-        """Returns the key in a ``wallet_file``. Raises ValueError, which says what is wrong."""
+        """Returns the private key in the file at the path ``named``, the value of a
+        ``wallet_file``. Raises ValueError, whose message says what is wrong with the file."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
         file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))
@@ -545,7 +550,7 @@ class _Reading:
         return key
 
     def _private(self, named: str) -> bytes:
-        """Returns the content of a file that nobody else may read. Raises ValueError if it cannot
+        """Returns the content of a file that no other user may read. Raises ValueError if it cannot
         be read."""
         file = self._base / os.path.expanduser(named)
         try:

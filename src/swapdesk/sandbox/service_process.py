@@ -3,11 +3,11 @@
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (the address it listens on), ``names`` (further
 host names it is served under), ``tokens`` (size of the catalogue, null for the sandbox's own),
-``chainIds`` of the embedded chains, ``dialect`` (whose names are written), and ``store`` (URL of a
-database, used in place of a file).
+``chainIds`` of the embedded chains, ``dialect`` (whether names in answers are those of the contract
+or of the public service), and ``store`` (URL of a database, used instead of a file).
 
 ``HostCheck`` refuses a page whose host name was made to point to this machine (DNS rebinding), with
-or without credentials. Which other sites' pages are answered is a rule of the service itself.
+or without credentials. The service itself decides which pages of other sites it answers.
 """
 
 from __future__ import annotations
@@ -85,12 +85,13 @@ OVERRIDES = {
     "alice": Overrides(default_markup=Decimal("0.5")),
     "erin": Overrides(quote=(2, 20, 50), exchange=(1, 5, 10), read=(5, 100, 1000)),
 }
-"""Settings of accounts by name (contract 17.8). Erin's limits are so small that a 429 is easy to
-reach."""
+"""Settings of accounts by name, which differ from those of the tier (contract 17.8). Erin's limits
+are so small that a 429 is easy to reach."""
 
 
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
-    """Returns the accounts of these keys as they are stored in a new store."""
+    """Returns the accounts that these API keys belong to, as records for the store, with ``now`` as
+    their creation time."""
     accounts: dict[str, StoredPartner] = {}
     for partner_key in keys:
         key = StoredKey(
@@ -112,11 +113,11 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 
 
 class HostCheck:
-    """Pure ASGI middleware that refuses requests for host names that are not served; ``hosts`` are
-    served besides the loopback names.
+    """ASGI middleware that refuses requests for host names that are not served.
 
-    If a trusted proxy states the host that its caller used, both that name and ``Host`` are
-    checked, since a page can control either. The service is given the caller's name.
+    ``hosts`` are the names that are served besides the loopback names. If a trusted proxy states
+    the host that its caller used, both that name and ``Host`` are checked, since a page can control
+    either. The service then sees the name that the caller used.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
@@ -142,15 +143,16 @@ class HostCheck:
 
 DATABASE = "service.db"
 WORLD = "world"
-"""Name of the file in a data directory that holds the identity of its data, which a new data
-directory does not share."""
+"""Name of the file in a data directory that holds the identity of the directory's data. Data that
+is begun anew gets another identity."""
 NODE_SECONDS = 15.0
 """Seconds that the service waits for the node at its start."""
 
 
 class SandboxService(Struct, frozen=True):
-    """The service and its control as ASGI applications, over one store. ``door`` is the service
-    with the layers in front of it: the fault layer and the host check."""
+    """The service and its control as ASGI applications, over one store. ``application`` is the
+    service alone, with its background tasks; ``door`` is the service behind the fault layer and the
+    host check."""
 
     application: Starlette
     door: HostCheck
@@ -177,13 +179,12 @@ async def build_sandbox_service(
     transport: httpx2.AsyncBaseTransport | None = None,
     stop: asyncio.Event | None = None,
 ) -> SandboxService:
-    """Builds the service of a data directory over the node behind ``ledger``, whose answer to
-    ``clock_get`` is ``time``.
+    """Builds the service of a data directory over the node behind ``ledger``.
 
-    ``rng`` draws ids. ``host`` and ``names`` are the host names besides the loopback ones.
-    ``tokens`` is the size of the catalogue, None for the sandbox's own. ``transport`` leads to a
-    node in the same process. ``stop`` is set if the store can no longer be used. Raises
-    SandboxKeyRefused.
+    ``time`` is the node's answer to ``clock_get``. ``rng`` draws ids. ``host`` and ``names`` are
+    the host names besides the loopback ones. ``tokens`` is the size of the catalogue, None for the
+    sandbox's own. ``transport`` leads to a node in the same process. ``stop`` is set if the store
+    can no longer be used. Raises SandboxKeyRefused.
     """
     pace = WorldPace(clock, time)
     market = Market(int(time["seed"]))
@@ -274,17 +275,17 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """Opens the store of a directory. Raises SchemaError and StoreUnavailable, and refuses a
-    database at a ``url`` that another sandbox uses."""
+    """Opens the store: the file in ``data``, or the database at ``url`` if that is given. Raises
+    SchemaError, also if another sandbox uses that database, and StoreUnavailable."""
     if url is None:
         return Store.open(data / DATABASE)
     return await Store.connect(store_at(url), {"the sandbox": _identity(data)})
 
 
 def _identity(data: Path) -> str:
-    """Returns the identity of the data in a directory, drawn on the first call. It is not derived
-    from the key, because the key of a directory that was put aside is used again for the new data,
-    which needs a new identity."""
+    """Returns the identity of the data in a directory; the first call draws it at random and stores
+    it. It cannot be derived from the directory's key: if the data is put aside, new data gets the
+    same key but needs another identity."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()
@@ -302,8 +303,8 @@ def _catalog(
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
-    """Returns the node's answer to ``clock_get``, once the node answers. Raises NodeError after
-    ``NODE_SECONDS``."""
+    """Waits until the node answers ``clock_get``; returns the answer. Raises NodeError if there is
+    none within NODE_SECONDS."""
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:

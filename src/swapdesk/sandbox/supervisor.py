@@ -1,12 +1,12 @@
-"""Starts a sandbox and keeps it running: node and service are children, on ports that stay the
-same.
+"""Starts a sandbox and keeps it running: node and service are child processes, on ports that stay
+the same.
 
 Prints exactly one JSON line on standard output when both are ready; all other messages go to
 standard error. A child that ends is restarted. The children end within 2 s of the supervisor,
 however the supervisor ends.
 
-Every sandbox has its own maker keys. A wallet learns them from the ready line, and never from the
-service that the wallet checks.
+Every sandbox has its own keys of market makers. A wallet gets them from the ready line, and never
+from the service that the wallet checks.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ START_SECONDS = 20.0
 STOP_SECONDS = 2.0
 _BACK_OFF = (0.1, 0.25, 0.5, 1.0, 2.0)
 _STEADY_SECONDS = 10.0
-"""Seconds after which a child counts as healthy, so that the back-off is reset."""
+"""Seconds after which a child counts as healthy, so that the wait before its next restart is short
+again."""
 
 logger = logging.getLogger(__name__)
 
 
 class ChildRefused(Exception):
-    """Raised if a child said why it will not run, so that a restart would not help."""
+    """Raised if a child said that it refuses to run, and why. A restart would not help."""
 
 
 class OldWorld(ChildRefused):
@@ -65,12 +66,13 @@ class OldWorld(ChildRefused):
 
 
 class ChildSilent(Exception):
-    """Raised if a child did not become ready."""
+    """Raised if a child did not become ready in time, or ended before it was ready."""
 
 
 class Child:
-    """A child process that runs ``python -m module``. ``orders`` is called at every start and
-    returns the orders that the child reads from its stdin."""
+    """A child process that runs ``python -m module``. ``orders`` returns the JSON object that the
+    child reads from its stdin; it is called at every start. ``inherited`` are the descriptors that
+    the child inherits."""
 
     def __init__(
         self,
@@ -86,8 +88,8 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> dict[str, Any]:
-        """Starts the child and waits until it is ready; returns what it announced. Raises
-        ChildRefused and ChildSilent."""
+        """Starts the child and waits until it is ready; returns what it announced as a JSON object.
+        Raises ChildRefused (OldWorld if its data is of another release) and ChildSilent."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -137,7 +139,7 @@ class Child:
                 logger.error("%s", silent)
 
     async def stop(self) -> None:
-        """Closes the child's stdin, waits, and kills the child if it does not end."""
+        """Tells the child to end by closing its stdin, and kills it if it does not end in time."""
         process = self._process
         if process is None:
             return
@@ -165,21 +167,21 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 LOOPBACK = "127.0.0.1"
 NOT_FREE = 7
-"""Exit code of a sandbox with a lifeline if another sandbox still holds the data directory, for
-example because children of a killed sandbox have not ended yet."""
+"""Exit code of a sandbox with a lifeline if the data directory is still locked by another sandbox,
+for example by children of a killed sandbox that have not ended yet."""
 
 
 class ServeOptions(Struct, frozen=True):
     """Options of a sandbox.
 
-    ``port`` 0 takes a free port. ``seed`` and ``speed`` default to what the data directory holds,
-    else 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends. With ``tokens`` the
-    catalogue is filled up to that size with generated tokens (world_generator).
+    ``port`` 0 takes a free port. If ``seed`` or ``speed`` is None, the value in the data directory
+    is used; for new data these are 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends.
+    With ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
 
     ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
     chains in the service's answers: those of the ``contract``, or those of the public service
     (``vendor``). ``names`` are further host names besides ``host``. ``store`` is the URL of the
-    service's database; without it the database is a file in ``data``.
+    service's database; if it is None, the database is a file in ``data``.
     """
 
     data: Path
@@ -198,9 +200,9 @@ class ServeOptions(Struct, frozen=True):
 def serve(options: ServeOptions) -> int:
     """Runs a sandbox until it is told to end.
 
-    Returns an exit code: 0 if it ended cleanly, 1 if it could not be kept running, 2 if the options
-    or the data directory do not allow it. With a lifeline it returns 7 if another sandbox holds the
-    directory.
+    Returns an exit code: 0 after a clean end, 1 if the sandbox could not be kept running, 2 if the
+    options or the data directory cannot be used. With a lifeline it returns 7 if another sandbox
+    still has the data directory.
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
@@ -250,10 +252,10 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Starts the sandbox; returns False if told to stop before it was ready.
+    """Starts the sandbox and returns True; returns False if ``stop`` was set before it was ready.
 
-    If the directory holds data that this release cannot use, puts the directory aside and raises
-    OldWorld.
+    If the directory holds data that this release cannot use, renames the directory, puts a new one
+    with the same key in its place, and raises OldWorld.
     """
     try:
         return await sandbox.start(stop)
@@ -289,7 +291,8 @@ class _Sandbox:
         )
 
     async def start(self, stop: asyncio.Event) -> bool:
-        """Starts both children at once; returns False if told to stop before they were ready.
+        """Starts both children at once and returns True; returns False if ``stop`` was set before
+        they were ready.
 
         The service first asks the node for the time; that call waits in the backlog of the node's
         socket until the node accepts it.
@@ -303,7 +306,7 @@ class _Sandbox:
         self._makers = await asyncio.to_thread(makers_of, self._options.data)
 
     async def keep(self, stop: asyncio.Event) -> None:
-        """Keeps both children running until told to stop."""
+        """Restarts either child whenever it ends, until ``stop`` is set."""
         await _first_of(_together(self._node.keep(), self._service.keep()), stop)
 
     async def stop(self) -> None:
@@ -364,9 +367,9 @@ async def _together(*coroutines: Any) -> None:
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Runs a coroutine until it is done or ``stop`` is set; returns True if stopped.
+    """Runs a coroutine until it is done or ``stop`` is set.
 
-    Raises what the coroutine raises.
+    Returns True if ``stop`` ended it, False if it is done. Raises what the coroutine raises.
     """
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())

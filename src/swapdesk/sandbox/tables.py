@@ -1,9 +1,9 @@
-"""The tables of the world, which are files of tab-separated text beside this module: chains, what
-is traded on them, and exchanges.
+"""The tables of the sandbox's world, which are files of tab-separated text beside this module:
+chains, what is traded on them, and exchanges.
 
-``chains.tsv``: blocks come faster than in reality if reality is too slow for trying out a desk; a
-Bitcoin block takes 100 s of world time instead of 600. The embedded EVM chains also have an id and
-a lowest base fee (``ChainTerms``).
+``chains.tsv``: on chains that are too slow for trying out a desk, blocks come faster than in
+reality; a Bitcoin block takes 100 s of world time instead of 600. The embedded EVM chains also have
+an id and a lowest base fee (``ChainTerms``).
 
 ``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit, and the market moves around
 them. Contracts are those of the real chains if they are well known; all others are derived and
@@ -13,7 +13,7 @@ belong to nobody.
 look-alikes. Nobody trades these tokens. They are in the catalogue so that every screen, table and
 pipe meets such text. Half a surrogate pair is not among them, because no JSON answer can carry one.
 
-``venues.tsv``: how the exchanges differ in price, depth, bounds, patience and reach.
+``venues.tsv``: how the exchanges differ in price, depth, bounds, speed and what they trade.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:
-    """Yields the rows of a file beside this module, as cells by heading; a missing cell is
-    empty."""
+    """Yields the rows of a tab-separated file beside this module. Each row maps the headings to the
+    row's cells; a missing cell is empty."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     first, *lines = text.splitlines()
     headings = first.split("\t")
@@ -47,8 +47,8 @@ class ChainRow(Struct, frozen=True):
     """A chain of the catalogue.
 
     ``beat`` says how its blocks are timed: ``world`` if they follow the speed of world time,
-    ``slots`` if they ignore it. ``confirmations`` is how many confirmations a venue waits for
-    before it credits a deposit.
+    ``slots`` if they ignore it. ``confirmations`` is the number of confirmations after which a
+    venue credits a deposit.
     """
 
     name: str
@@ -65,25 +65,26 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """Returns the EVM chain id; None for a chain that is not an EVM chain. The ``sandbox`` ids
-        differ from the real ones, so that no program mistakes a chain of the sandbox for the real
-        chain."""
+        """Returns the EVM chain id, the sandbox's own or the real one as ``ids`` says; None for a
+        chain that is not an EVM chain. The sandbox's ids differ from the real ones, so that no
+        program mistakes a chain of the sandbox for the real chain."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
 
     @property
     def address_pattern(self) -> str:
-        """Pattern of a payout address (contract 5.1)."""
+        """Regular expression for the form of a payout address on this chain (contract 5.1)."""
         return published_shape(self.kind, self.name)
 
     @property
     def contract_pattern(self) -> str:
-        """Pattern of a token's contract (contract 5.1)."""
+        """Regular expression for the form of a token's contract on this chain (contract 5.1)."""
         return ADDRESS_KINDS[self.kind].contract_shape
 
     def address(self, seed: bytes) -> str:
-        """Returns the address of a 32-byte seed on this chain; nobody holds its key."""
+        """Returns the address on this chain that is derived from a seed of 32 bytes; nobody has the
+        address's private key."""
         return derive_address(self.kind, seed, self.name)
 
     @property
@@ -115,8 +116,8 @@ CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
 
 
 ChainIds = Literal["sandbox", "real"]
-"""The kinds of EVM chain ids. ``sandbox`` ids are 1,337,000,000 + the real id (interfaces 3).
-``real`` ids are those of the real chains, for clients from outside the sandbox."""
+"""Which EVM chain ids the sandbox uses. ``sandbox`` ids are 1,337,000,000 + the real id (interfaces
+3). ``real`` ids are those of the real chains, for clients that only know these."""
 
 GAS_LIMIT = 30_000_000
 """Gas limit of every block; it is fixed, although py-evm would let it drift."""
@@ -138,10 +139,11 @@ EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 
 
 class ChainTerms(Struct, frozen=True):
-    """The terms of an embedded EVM chain. ``block_ms`` is world time between blocks.
+    """The properties of an embedded EVM chain. ``block_ms`` is the world time between blocks, in
+    milliseconds.
 
-    A block with an awaited transaction is followed by ``confirmations`` - 1 more blocks, even if no
-    other transactions are sent.
+    After a block with a transaction whose confirmations somebody awaits, ``confirmations`` - 1 more
+    blocks are made, even if no other transactions are sent.
     """
 
     short_name: str
@@ -152,7 +154,8 @@ class ChainTerms(Struct, frozen=True):
 
 
 def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
-    """Returns the terms of every embedded chain by short name."""
+    """Returns the properties of every embedded EVM chain by short name. ``ids`` says which chain
+    ids they have."""
     terms = {}
     for row in CHAIN_ROWS:
         fee = _LOWEST_BASE_FEES.get(row.short_name)
@@ -166,10 +169,9 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
-    """Returns the embedded chains of the node at this address, as the ready line has them
-    (interfaces 2).
+    """Returns the embedded chains as the ready line lists them (interfaces 2).
 
-    Solana has no chain id.
+    ``node`` is the URL of the node that runs them. Solana has no chain id.
     """
     lines = [
         {
@@ -184,16 +186,17 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""State of a token's scan when the sandbox's data begins: the token was never selected (empty),
-scanned lately (``fresh``), or scanned long ago (``stale``)."""
+"""State of a token's security scan when the sandbox's data begins: never scanned (empty), scanned
+recently (``fresh``), or scanned long ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
     """A row of the table of tokens.
 
-    ``asset`` is its key in ASSETS, None if it has no price. ``verdict`` is the result of a scan:
-    ``benign``, ``warning``, ``malicious`` or the reason why there is no result (contract 5.12).
-    ``token_id`` is set if the public service's own id is known (contract 17.9).
+    ``asset`` is the key of the token's asset in ASSETS, None if the token has no price. ``verdict``
+    is the result of a security scan: ``benign``, ``warning``, ``malicious`` or the reason why there
+    is no result (contract 5.12). ``token_id`` is the token's id at the public service, if that is
+    known (contract 17.9).
     """
 
     chain: str
@@ -273,7 +276,7 @@ class AssetRow(Struct, frozen=True):
     everywhere: bool = True
     only: str | None = None
     keywords: str = ""
-    """Extra search terms of the asset's tokens (contract 5.6)."""
+    """Extra search terms for tokens of this asset (contract 5.6)."""
 
 
 def _number(text: str) -> Decimal | None:
@@ -301,7 +304,8 @@ def _asset(line: dict[str, str]) -> AssetRow:
 
 
 ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
-"""Assets by code, in the order of their rank, which decides which token a bare symbol means."""
+"""Assets by code, in the order of their rank. If several tokens have the same symbol, the rank
+decides which of them a symbol without a chain means."""
 
 
 _ESC = "\x1b"
@@ -377,26 +381,27 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""Highest rank number of an asset that pools and makers hold. Assets with a higher number are
-traded less and are not swapped on chains."""
+"""The last rank whose assets pools and makers hold. Assets of later ranks are traded less and are
+not swapped on chains."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that a pool or a maker of its chain trades; None for other
-    tokens."""
+    """Returns the asset of the token in this row if a pool or a maker of the token's chain trades
+    it; otherwise None."""
     return pooled(row) or quoted_by_maker(row)
 
 
 def pooled(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that is in a pool of its EVM chain, itself or wrapped; None for
-    other tokens."""
+    """Returns the asset of the token in this row if the token, itself or wrapped, is in a pool of
+    an EVM chain; otherwise None."""
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of a token that the maker on Solana holds; None for other tokens.
+    """Returns the asset of the token in this row if the market maker on Solana holds the token;
+    otherwise None.
 
-    The maker holds no wrapped and bridged copies, which exchanges do not take either.
+    The maker holds no wrapped and bridged copies, which exchanges do not trade either.
     """
     return _held(row) if row.chain == CHAIN and row.traded else None
 
@@ -430,12 +435,12 @@ STATIC_ADDRESSES = 2
 class VenueRow(Struct, frozen=True, eq=False):
     """A row of the table of exchanges.
 
-    ``spread`` and ``fixed_spread`` are basis points off the mid price; ``fixed_spread`` is None if
-    there are no fixed rates. ``depth``, ``minimum`` and ``maximum`` are US dollars.
-    ``exchange_seconds`` of world time pass between a confirmed deposit and the payout. ``caution``
-    is the factor by which the quoted minutes exceed what the exchange needs. ``latency`` is the
-    usual time in seconds to answer a quote, ``slow`` the range of that time in the exchange's bad
-    moments.
+    ``spread`` and ``fixed_spread`` are the distance from the mid price in basis points;
+    ``fixed_spread`` is None if there are no fixed rates. ``depth``, ``minimum`` and ``maximum`` are
+    US dollars. ``exchange_seconds`` of world time pass between a confirmed deposit and the payout.
+    ``caution`` is the factor by which the quoted minutes exceed what the exchange needs.
+    ``latency`` is the usual time in seconds to answer a quote, ``slow`` the range of that time
+    while the exchange is slow.
     """
 
     code: str
@@ -453,7 +458,7 @@ class VenueRow(Struct, frozen=True, eq=False):
     fixed_spread: Decimal | None = None
     markup: bool = False
     reach: int = 100
-    """Percent of the assets with ``everywhere`` False that the exchange lists."""
+    """Of the assets whose ``everywhere`` is False, the percentage that the exchange lists."""
     memo_deposits: bool = True
     """True if, on chains with memos, the exchange uses one address for all legs and gives each leg
     a memo; False if each leg gets an address of its own."""
@@ -463,16 +468,16 @@ class VenueRow(Struct, frozen=True, eq=False):
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
-    """When the exchange is closed, which happens once in every round: (minutes that it stays
-    closed, minutes of a round, minute of the round at which it closes).
+    """When the exchange is closed, as (minutes that it stays closed, minutes of a round, minute of
+    the round at which it closes).
 
-    The minutes are sandbox time, and rounds are counted from the epoch. None if the exchange never
-    closes.
+    This recurs in every round. The minutes are sandbox time, and rounds are counted from the epoch
+    (1970). None if the exchange never closes.
     """
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)
-    """Percent of a refund that the exchange keeps."""
+    """Percentage of a refund that the exchange keeps."""
     tells_refund: bool = True
     """True if the exchange reports the amount of a refund."""
 

@@ -1,5 +1,5 @@
-"""The world of the sandbox as the service's catalogue shows it: chains, tokens, who trades what,
-and scans.
+"""The content of the service's catalogue in the sandbox: chains, tokens, which exchange trades
+them, and security scans.
 
 A live service would buy the scans. Here the result of a scan is a property of the token. How long a
 result is valid, and whether the scanner fails temporarily, depends on the seed and on sandbox time
@@ -47,15 +47,15 @@ _CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)
 _CENT = Decimal("0.01")
 
 INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
-"""Tokens at which the two legs of a private route may meet, as (chain, symbol), the best first."""
+"""Tokens over which private routes go, as (chain, symbol), the best first."""
 
 _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
 """Chains on which one bundle or one transaction can pay the deposits of a whole group of orders."""
 
 
 class WorldToken(Struct, frozen=True, eq=False):
-    """A token with what the simulation knows beyond the catalogue. There is one object for each
-    token, and objects are compared by identity."""
+    """A token of the catalogue, together with what only the simulation knows of it. There is one
+    object for each token, and objects are compared by identity."""
 
     token_id: str
     row: TokenSpec
@@ -81,7 +81,8 @@ def seed_bytes(*parts: object) -> bytes:
 
 
 def object_id(*parts: object) -> str:
-    """Returns 24 hexadecimal digits derived from a path of names."""
+    """Returns an id of 24 hexadecimal digits, derived from ``parts``; equal parts give equal
+    ids."""
     return seed_bytes("object", *parts).hex()[:24]
 
 
@@ -97,8 +98,8 @@ def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
 
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
-    """Returns a contract, issuer or number of a token on the chain, derived from the seed; nobody
-    owns it."""
+    """Returns an identifier for a token on the chain (a contract, an issuer or a number), derived
+    from the seed. It belongs to nobody."""
     return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
@@ -129,7 +130,7 @@ def rows_by_id() -> dict[str, TokenSpec]:
 
 
 def find_token(chain: str, symbol: str) -> WorldToken:
-    """Returns the first token with this symbol on a chain. Raises KeyError."""
+    """Returns the first token with this symbol on a chain. Raises KeyError if there is none."""
     for token in world_tokens().values():
         if token.row.chain == chain and token.row.symbol == symbol:
             return token
@@ -176,7 +177,8 @@ def provider_of(venue: VenueRow) -> SwapProvider:
 
 
 def build_chains(ids: ChainIds = "sandbox") -> list[Chain]:
-    """Returns every chain of the catalogue, including disabled ones."""
+    """Returns every chain of the catalogue, including disabled ones. ``ids`` says which chain ids
+    the EVM chains have."""
     return [_chain(place, row, ids) for place, row in enumerate(CHAIN_ROWS)]
 
 
@@ -202,7 +204,8 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Returns every token of the catalogue; the ages of security scans count back from ``now``."""
+    """Returns every token of the catalogue. The times of earlier security scans are computed back
+    from ``now``."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 
@@ -252,18 +255,18 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """Returns the symbol that exchanges use for a token, such as ``ETH`` on the home chain of the
-    asset and ``ETHBASE`` on the chain ``base``."""
+    """Returns the symbol by which exchanges know a token: ``ETH`` on the home chain of the asset,
+    ``ETHBASE`` on the chain ``base``."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns a number that ranks a token in lists; tokens with a lower number come first.
+    """Returns a number by which lists are sorted; tokens with a lower number come first.
 
-    The home token of an asset comes before its copies on other chains, which follow in the order of
-    the chains. None for an unverified token or one without an asset.
+    The token on its asset's home chain comes before those on other chains, which follow in the
+    order of the chains. None for an unverified token or one without an asset.
     """
     if token.asset is None or token.row.unverified:
         return None
@@ -295,14 +298,14 @@ def _places() -> dict[str, int]:
 PROVIDER = "Lookout"
 SCAN_LIFE = timedelta(days=1)
 RETRY_LIFE = timedelta(minutes=15)
-"""How long a scan without a result is valid if the reason is temporary."""
+"""Time for which a scan without a result is valid if the reason is temporary."""
 
 SCAN_SECONDS = 0.4
 """Seconds that a scan takes."""
 
 FRESH_AGE = timedelta(hours=2)
 STALE_AGE = timedelta(days=9)
-"""Age of a stale scan when the sandbox's data begins."""
+"""Age of a stale security scan when the sandbox's data begins."""
 
 _PASSING = frozenset(
     {
@@ -345,7 +348,8 @@ _VERDICTS = {
     "warning": (ScanResult.WARNING, "Spam risk", Decimal("0.46")),
     "malicious": (ScanResult.MALICIOUS, "Malicious", Decimal("0.98")),
 }
-"""The result in a scan, the provider's word for it, and its score, by verdict."""
+"""For each verdict in the table of tokens: the result of the scan in the API, the scan provider's
+own word for it, and its score."""
 _WARNINGS = ((_MINTABLE, _PUBLISHED), (_FEE, _PUBLISHED), (_MINTABLE, _FEE))
 _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 
@@ -357,12 +361,13 @@ class Scanner:
         self._rows = rows
 
     async def scan(self, token: Token) -> TokenSecurityScan:
-        """Scans a token and returns the result, which is valid until its ``expires_at``."""
+        """Scans a token, which takes SCAN_SECONDS; returns the result, which is valid until its
+        ``expires_at``."""
         await self._clock.sleep(SCAN_SECONDS)
         return self.verdict(token, self._clock.now())
 
     def verdict(self, token: Token, now: datetime) -> TokenSecurityScan:
-        """Returns the result of a scan of the token that is finished at ``now``."""
+        """Returns what a scan of the token finds if it ends at the time ``now``."""
         row = self._rows.get(token.id)
         chance = _chance(self._seed, token.id, "verdict")
         verdict = _guess(token, chance) if row is None else row.verdict
@@ -374,8 +379,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan that a token already had at ``begin``, when the sandbox's data began; None
-    if nobody had selected the token."""
+    """Returns the scan that a token already had at ``begin``, the time at which the sandbox's data
+    began; None if it had not been scanned."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
@@ -383,7 +388,8 @@ def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurity
 
 
 def is_bridged(row: TokenSpec) -> bool:
-    """Returns True if the token is a copy made by a bridge, such as ``USDC.e`` or ``BTC.b``."""
+    """Returns True if the token in this row is a copy made by a bridge, such as ``USDC.e`` or
+    ``BTC.b``."""
     return row.asset is not None and "." in row.symbol
 
 
@@ -412,8 +418,8 @@ def scan_with(
     """Returns the record of a scan that was made at ``at``.
 
     ``verdict`` is a verdict as in TokenSpec. ``chance`` (0 to 255) selects which findings are given
-    for the verdict. ``bridged`` is True for a copy made by a bridge. ``life`` is how long the
-    result is valid; without it, this depends on the verdict.
+    for the verdict. ``bridged`` is True for a copy of a token made by a bridge. ``life`` is how
+    long the result is valid; if it is None, this depends on the verdict.
     """
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)

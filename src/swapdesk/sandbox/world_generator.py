@@ -62,8 +62,8 @@ _FOREIGN = (
 
 
 def draw_name(random: Random) -> tuple[str, str]:
-    """Returns a random symbol and name, mostly with two words in the name and three to six letters
-    in the symbol."""
+    """Draws a random symbol and name. The name has mostly two words and the symbol three to six
+    letters."""
     kind = random.random()
     if kind < 0.015:
         name = random.choice(_FOREIGN)
@@ -106,7 +106,7 @@ _SHARES = {
     "mantle": 0.3,
     "gnosis": 0.2,
 }
-"""Percent of the generated tokens on each chain, about as in public lists."""
+"""Percentage of the generated tokens on each chain, about as in public lists."""
 
 _COPIED = ("USDC", "USDT", "ETH", "BTC", "SOL", "PEPE", "SHIB", "UNI", "LINK", "TRUMP", "ARB")
 _FIRST_PLACE = 1_000_000
@@ -118,9 +118,11 @@ _REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReas
 def build_catalog(
     seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
 ) -> tuple[list[Chain], list[Token]]:
-    """Returns the chains of the sandbox, and its tokens filled up to ``count`` with generated ones.
+    """Returns the chains and tokens of the sandbox, with generated tokens added until there are
+    ``count``.
 
-    Raises ValueError if ``count`` is not between FEWEST and MOST.
+    ``begin`` is when the sandbox's data begins. Raises ValueError if ``count`` is not between
+    FEWEST and MOST.
     """
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
@@ -133,8 +135,8 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """Yields ``count`` tokens on these chains. A smaller ``count`` yields the first of the tokens
-    that a larger one yields."""
+    """Yields ``count`` generated tokens on these chains. Their sequence depends on the seed only,
+    so a smaller ``count`` yields the beginning of it."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")
@@ -184,12 +186,13 @@ def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime
 
 
 def _price(random: Random) -> Decimal:
-    """Returns a price with four digits, between a billionth of a dollar and some thousands."""
+    """Draws a price in dollars with four significant digits, from a billionth of a dollar to some
+    thousands."""
     return Decimal(random.randint(1000, 9999)).scaleb(random.choice(range(-13, 1)))
 
 
 def _change(random: Random) -> Decimal:
-    """Returns a change in percent within 24 hours, mostly small, at times nearly 100."""
+    """Draws a price change within 24 hours, in percent: mostly small, at times nearly -100."""
     percent = max(-99.99, random.gauss(0, 4) * (8 if random.random() < 0.05 else 1))
     return Decimal(percent).quantize(_CENT)
 
@@ -207,8 +210,9 @@ def _contract(chain: ChainRow, seed: bytes) -> str:
 def _scan(
     copies: bool, unverified: bool, random: Random, begin: datetime
 ) -> TokenSecurityScan | None:
-    """Returns the scan that a generated token had before ``begin``; None for the three in five
-    tokens that were never selected. One in five scans is stale."""
+    """Draws the security scan that a generated token had before ``begin``; None for three in five
+    tokens, which were never scanned. One in five scans is stale. ``copies`` is True for a token
+    that imitates another one."""
     chance = random.random()
     stale, byte = random.random() < 0.2, random.randrange(256)
     if chance > 0.4:

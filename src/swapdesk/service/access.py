@@ -89,8 +89,8 @@ TIERS = {
         read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
     ),
 }
-"""The default terms of an account by its tier; an account can override single terms (contract 2.9,
-12.7, 17.8)."""
+"""The default terms of an account by its tier; an account can override individual terms (contract
+2.9, 12.7, 17.8)."""
 
 Windows = tuple[int, int, int]
 
@@ -124,10 +124,13 @@ class StoredKey(ApiKey, frozen=True, kw_only=True):
 
 class StoredPartner(Struct, frozen=True):
     """An account with the terms in force. ``overrides`` holds the terms that differ from those of
-    the tier. ``PRINTED`` maps field names to the names that commands print: ``feeShare`` and
-    ``defaultMarkup`` are in percent, and ``read`` is None if reads are not limited. If ``origins``
-    is empty, every website may use the account's ``partner-id``. ``keys`` are in the order in which
-    they were made, and include revoked keys."""
+    the tier.
+
+    If ``origins`` is empty, every website may use the account's ``partner-id``. ``keys`` are in the
+    order in which they were made, and include revoked keys. ``PRINTED`` maps the names that
+    commands print to attributes. Of the printed values, ``feeShare`` and ``defaultMarkup`` are in
+    percent, and ``read`` is None if reads are not limited.
+    """
 
     PRINTED: ClassVar = {
         "partnerId": "partner_id", "name": "name", "tier": "tier", "suspended": "suspended",
@@ -185,9 +188,11 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 
 class Caller(Struct, frozen=True):
-    """The sender of an authenticated request: the partner and the API key that was used. ``key`` is
-    None if only ``partner-id`` was sent, or if the sender pays for this call instead of sending a
-    key."""
+    """The sender of an authenticated request: the partner and the API key that was used.
+
+    ``key`` is None if only ``partner-id`` was sent, or if the sender pays for this call instead of
+    sending a key.
+    """
 
     partner: Partner
     key: ApiKey | None
@@ -204,7 +209,8 @@ class Caller(Struct, frozen=True):
 
 
 def digest(secret: bytes) -> bytes:
-    """Returns the SHA-256 of a secret; a secret of 32 random bytes needs no slow hash."""
+    """Returns the SHA-256 of a secret. A slow password hash is not needed, because a secret has 32
+    random bytes and cannot be guessed."""
     return hashlib.sha256(secret).digest()
 
 
@@ -213,9 +219,11 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, found by API key or by partner id. ``version`` is the store's
-    count of changes to partners when these partners were read from it; 0 if they do not come from
-    the store."""
+    """The partners of the service, found by API key or by partner id.
+
+    ``version`` is the number of changes to partners that the store had counted when these partners
+    were read; 0 if they do not come from the store.
+    """
 
     def __init__(self, partners: Iterable[Partner]) -> None:
         self.replace(partners, 0)
@@ -236,11 +244,14 @@ class Directory:
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """Returns the partner and key that the headers of a request name; header names are lower
-        case. ``access`` says whether ``partner-id`` alone is enough, ``writes`` whether the
-        operation changes something. Raises ServiceError, whose message never tells which part of a
-        credential was wrong. If both headers are sent, ``Authorization`` decides. An unknown key
-        costs the same work as a wrong secret, so that timing tells nothing."""
+        """Returns the partner and the API key that the headers of a request name; header names are
+        lower case.
+
+        ``access`` says whether ``partner-id`` alone is enough, ``writes`` whether the operation
+        changes something. If the request also has ``Authorization``, its ``partner-id`` is ignored.
+        Raises ServiceError, whose message never tells which part of a credential was wrong. An
+        unknown key costs the same work as a wrong secret, so that timing tells nothing.
+        """
         authorization = headers.get("authorization")
         if authorization is not None:
             caller = self._by_credentials(authorization)

@@ -1,5 +1,7 @@
-"""Assembles the service: an ASGI application and its background tasks. No other module connects the
-parts of a service to each other."""
+"""Assembles the service: an ASGI application and its background tasks.
+
+No other module connects the parts of a service to each other.
+"""
 
 from __future__ import annotations
 
@@ -67,12 +69,12 @@ which loads an embedded chain. The delay lets the process answer its first page 
 
 
 class Onchain(Struct, frozen=True):
-    """On-chain venues, and the chains that they trade on, by the chain's short name.
+    """On-chain venues and what they need.
 
-    ``readers`` are the EVM chains, ``solana`` the Solana chains. ``bundler`` builds and submits the
-    bundles that pay the deposits of groups of orders. ``payments`` holds the terms for calls that
-    are paid one by one, and the facilitator that settles their payments. If ``payments`` is None,
-    calls without credentials are refused.
+    The mappings are by the chain's short name: ``readers`` hold the EVM chains, ``solana`` the
+    Solana chains. ``bundler`` builds and submits the bundles that pay the deposits of groups of
+    orders. ``payments`` is for callers who pay for each API call: the terms, and the facilitator
+    that settles the payments. If it is None, calls without credentials are refused.
     """
 
     venues: Sequence[DexVenue] = ()
@@ -83,8 +85,8 @@ class Onchain(Struct, frozen=True):
     payments: tuple[CallTerms, Facilitator] | None = None
 
     async def warm(self, clock: Clock) -> None:
-        """Asks each chain once, WARM_SECONDS after the call, so that the first quote does not wait
-        until an embedded chain is loaded."""
+        """Sends each chain one request, WARM_SECONDS after this method is called. An embedded chain
+        is thus loaded before the first quote needs it."""
         await clock.sleep(WARM_SECONDS)
         for chain in self.sightings.values():
             with contextlib.suppress(NodeError):
@@ -143,8 +145,10 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
 
 
 class Role(Flag):
-    """The work of a process: to answer requests, to carry out what is due in the store, or both. A
-    service may run any number of processes of either role, and any of them may be killed."""
+    """The work of a process: to answer requests, to carry out what is due in the store, or both.
+
+    A service may run any number of processes of either role, and any of them may be killed.
+    """
 
     ANSWERS = 1
     WORKS = 2
@@ -155,8 +159,11 @@ async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
     """Waits until a newer release has changed the database's tables in a way that this release
-    cannot work with. Then closes the store, cancels the tasks in ``work`` and sets ``stop``. The
-    newer release finishes the work that was begun, as it would after a crash of this process."""
+    cannot work with.
+
+    Then closes the store, cancels the tasks in ``work`` and sets ``stop``. The newer release
+    finishes the work that was begun, as it would after a crash of this process.
+    """
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)
         try:
@@ -177,8 +184,8 @@ def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
     """Returns the ASGI application of a process that answers requests. The application runs the
-    background tasks of ``role`` while it is up, and sets ``stop`` if the process can no longer
-    work."""
+    background tasks of ``role`` while it is up. If ``stop`` is given, it is set when the process
+    can no longer work."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -186,8 +193,11 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background tasks of a process until the block ends, then writes the request counts
-    that are not stored yet. ``stop`` is set if the process can no longer work."""
+    """Runs the background tasks of a process until the ``async with`` block ends, then writes the
+    request counts that are not stored yet.
+
+    If ``stop`` is given, it is set when the process can no longer work.
+    """
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [
         ("clock", _LOOK_SECONDS, parts.timekeeper.look),
@@ -258,18 +268,19 @@ def assemble(
     front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds a service from its collaborators.
+    """Builds a service from its parts.
 
     ``rng`` draws the ids of quotes, orders and requests. ``partners`` are used until the store has
-    some. ``intermediaries`` are ids of tokens that a private route may hop over; ``keywords`` are
+    some. ``intermediaries`` are ids of tokens over which private routes may go; ``keywords`` are
     extra search terms by token id. Without ``scanner`` no token is scanned; without ``onchain``
-    there are no DEX routes and no bundles. ``intervene`` is the operator's decision about a bundle
-    of a group.
+    there are no DEX routes and no bundles. ``intervene`` returns the operator's decision about a
+    group's bundle. ``dialect`` says whether answers use the names of the contract or of the public
+    service; an API key can have a dialect of its own.
 
-    ``dialect`` is for callers without one of their own; ``webhook_secrets`` are the signing secrets
-    by source. ``clock_tolerance`` is the largest difference between ``clock`` and the database's,
-    None if no other process works by this clock. ``front`` says where callers reach the service;
-    ``observers`` are called for every request and transition.
+    ``webhook_secrets`` maps the source of a webhook to its signing secret. ``clock_tolerance`` is
+    the largest allowed difference between ``clock`` and the database's clock; None if this is the
+    only process of the service. ``front`` says where callers reach the service; ``observers`` are
+    called for every request and every order transition.
     """
     for observer in observers:
         store.orders.listen(observer.moved)

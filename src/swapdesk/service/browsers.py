@@ -1,9 +1,11 @@
-"""Requests from browsers: which websites may send requests and read the answers. ``partner-id`` is
-meant for code in browsers. So operations that accept ``partner-id`` answer pages of every website,
-unless the partner lists the allowed websites (contract 2.13, 2.14). An API key must not be used by
-a page of another website, so a request from such a page is refused if it carries ``Authorization``.
-The order stream accepts API keys only, so it refuses all pages of other websites (contract
-2.15)."""
+"""Requests from browsers: which websites may send requests and read the answers.
+
+``partner-id`` is meant for code in browsers. So operations that accept ``partner-id`` answer pages
+of every website, unless the partner lists the allowed websites (contract 2.13, 2.14). An API key
+must not be used by a page of another website, so a request from such a page is refused if it
+carries ``Authorization``. The order stream accepts API keys only, so it refuses all pages of other
+websites (contract 2.15).
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,20 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
     (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
 ]
-"""Headers of the answer to a preflight request. A preflight does not say which partner is meant. So
-a page that the partner does not allow is refused later, when it sends the request itself."""
+"""Headers of the answer to a preflight request.
+
+A preflight does not say which partner is meant. So a page that the partner does not allow is
+refused later, when it sends the request itself.
+"""
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED if a page of another website sends an API key, or opens the order stream
-    (``stream``). ``sent`` are the request headers by lower-case name."""
+    """Raises ACCESS_DENIED for a request from a page of another website if the request has an API
+    key or opens the order stream.
+
+    ``sent`` are the request headers by lower-case name. ``stream`` says whether the request opens
+    the order stream.
+    """
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
         return
@@ -108,7 +117,8 @@ def origin_of(text: str) -> str:
 
 
 def readable_by(origin: str, caller: Caller) -> Headers:
-    """Returns the headers that let the page of ``origin`` read an answer to the caller.
+    """Returns the response headers that allow a page of ``origin`` to read the answer to
+    ``caller``.
 
     Raises ACCESS_DENIED if the partner does not allow the page.
     """

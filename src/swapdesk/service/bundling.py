@@ -1,8 +1,11 @@
 """Bundles the deposits of a group of orders into UserOperations of ERC-4337, submits the operations
-and follows them. Each operation pays deposits in one token, as many as fit. ``Bundler`` is the
-interface for the rest of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769
-beside the chain's own JSON-RPC. The callers store a bundle and decide whether to submit it;
-submitting the same bundle again is harmless."""
+and follows them.
+
+Each operation pays deposits in one token, as many as fit. ``Bundler`` is the interface for the rest
+of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's own
+JSON-RPC. The callers store a bundle and decide whether to submit it; submitting the same bundle
+again is harmless.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,8 @@ class BundleRefused(Exception):
 class OperationPayment(Struct, frozen=True):
     """A deposit to pay from the smart account.
 
-    ``units`` is in the smallest unit of the contract ``token``, which is None for the native coin.
+    ``token`` is the address of the token's contract, None for the native coin. ``units`` is the
+    amount in the token's smallest unit.
     """
 
     token: str | None
@@ -83,9 +87,11 @@ class OperationPayment(Struct, frozen=True):
 
 
 class BuiltOperation(Struct, frozen=True):
-    """An operation that is not signed yet. ``payments`` are the positions of its payments in the
-    list that ``build`` was given. The owner signs ``hash``, in the way that the EntryPoint's
-    ``version`` prescribes."""
+    """An operation that is not signed yet.
+
+    ``payments`` are the positions of its payments in the list that ``build`` was given. The owner
+    signs ``hash``, in the way that the EntryPoint's ``version`` prescribes.
+    """
 
     payments: tuple[int, ...]
     operation: UserOperation
@@ -94,19 +100,23 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """The call by which the owner funds the smart account. If the bundle pays native coins, this
-    call sends all of ``Build.deposit_needed``. If the bundle pays tokens only, no call sends the
-    wei for gas, so the owner has to send that amount separately."""
+    """The call by which the owner funds the smart account.
+
+    If the bundle pays native coins, this call sends all of ``Build.deposit_needed``. If the bundle
+    pays tokens only, no call sends the wei for gas, so the owner has to send that amount
+    separately.
+    """
     token_amount: int | None = None
     """Units of the token that the call ``funding`` transfers; 0 if the account holds enough of the
     token already, None for the native coin."""
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle: one per token, or more if its payments do not fit into one.
+    """The operations of a bundle: one for each token, or more if the payments in a token do not fit
+    into one operation.
 
-    ``deposit_needed`` is the wei that the account still needs for coins and gas, 0 if it has
-    enough; ``account_balance`` is the wei that it has.
+    ``account_balance`` is the smart account's balance in wei. ``deposit_needed`` is the wei that
+    the account lacks to pay coins and gas; 0 if it has enough.
     """
 
     account: str
@@ -116,11 +126,11 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """An operation that is in a block.
+    """The outcome of an operation that is in a block.
 
     ``success`` is True if the EntryPoint's event reports that the inner calls succeeded. The status
     of the transaction does not count, because a transaction can succeed although the inner calls
-    failed. ``reason`` is the error of the inner calls.
+    failed. ``reason`` is the error of the inner calls; empty if they succeeded or stated none.
     """
 
     transaction_hash: str
@@ -144,9 +154,12 @@ class Bundler(Protocol):
     async def build(
         self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
-        """Builds operations that make these payments. If a group is built again before one of its
-        operations is in a block, the new operations have the same nonces, so that only one of the
-        builds can be executed. Raises BundleRefused, and ValueError if ``payments`` is empty."""
+        """Builds operations that make these payments.
+
+        If a group is built again before one of its operations is in a block, the new operations
+        have the same nonces, so that only one of the builds can be executed. Raises BundleRefused,
+        and ValueError if ``payments`` is empty.
+        """
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
         """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
@@ -163,8 +176,11 @@ account, and two storage writes."""
 
 
 class OperationPart(Struct, frozen=True):
-    """The payments of one operation, all in one token. ``places`` are the positions of these
-    payments in the whole list of payments; ``number`` counts the operations of the token from 0."""
+    """The payments of one operation, all in one token.
+
+    ``places`` are the positions of these payments in the whole list of payments; ``number`` counts
+    the operations of the token from 0.
+    """
 
     token: str | None
     number: int
@@ -180,7 +196,10 @@ class OperationPart(Struct, frozen=True):
 
 def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
     """Divides payments into operations of one token each; tokens and payments keep their order of
-    appearance. Raises ValueError if there are no payments, and for a payment of 0."""
+    appearance.
+
+    Raises ValueError if there are no payments, and for a payment of 0.
+    """
     if not payments:
         raise ValueError("there is nothing to pay")
     if any(payment.units <= 0 for payment in payments):

@@ -1,6 +1,8 @@
-"""Chains and tokens in memory: lookup, search, and pages that are encoded once. Only the security
-verdicts of a catalogue ever change; a new version of the reference data becomes a new
-ServiceCatalog (contract 5.3, 5.7, 5.8)."""
+"""Chains and tokens in memory: lookup, search, and pages that are encoded once.
+
+Only the security verdicts of a catalogue ever change; a new version of the reference data becomes a
+new ServiceCatalog (contract 5.3, 5.7, 5.8).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 class ServiceCatalog:
     """The chains and tokens of one version of the reference data.
 
-    ``keywords`` are extra search terms by token id; they are matched and never shown.
+    ``keywords`` are extra search terms by token id; a search considers them, but no answer shows
+    them.
     """
 
     def __init__(
@@ -83,7 +86,8 @@ class ServiceCatalog:
         return self._tokens
 
     def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
-        """Replaces the security verdict of a token and drops the pages that show it."""
+        """Replaces the security verdict of a token and drops the cached pages that show the
+        token."""
         place = self._places[token_id]
         token = self._tokens[place].model_copy(update={"security_scan": scan})
         self._tokens[place] = self._by_id[token_id.lower()] = token
@@ -92,21 +96,25 @@ class ServiceCatalog:
         self._page_bytes = 0
 
     def token(self, token_id: str) -> Token | None:
-        """Returns the token of a 24-hex id, in either case; None if unknown."""
+        """Returns the token with this id, 24 hex digits in upper or lower case; None if unknown."""
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
-        """Returns a token that an order or its quote names, including a disabled one. Raises
-        LookupError if the token was removed from the catalogue."""
+        """Returns a token that an order or its quote names, including a disabled one.
+
+        Raises LookupError if the token was removed from the catalogue.
+        """
         token = None if token_id is None else self.token(token_id)
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """Returns the token with this identifier on centralized exchanges; None if unknown. If
-        several tokens have it, enabled tokens are preferred to disabled ones, then verified to
-        unverified ones, then the first in the list is taken."""
+        """Returns the token with this identifier on centralized exchanges; None if unknown.
+
+        If several tokens have it, enabled tokens are preferred to disabled ones, then verified to
+        unverified ones, then the first in the list is taken.
+        """
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
 
@@ -120,13 +128,14 @@ class ServiceCatalog:
     def enabled_token(self, token_id: str, side: Side) -> Token:
         """Returns the token if it is enabled.
 
-        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED, whose message names the input ``side``.
+        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED; the error names ``side``, the field of the
+        request.
         """
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
         """Returns the enabled token with this token id or ``cexTokenId``. Raises TOKEN_NOT_FOUND or
-        TOKEN_DISABLED, whose message names the input ``side`` (contract 6.2)."""
+        TOKEN_DISABLED; the error names ``side``, the field of the request (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -200,15 +209,16 @@ class ServiceCatalog:
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """Returns the JSON of a token by its id.
+        """Returns an enabled token as JSON.
 
-        Raises TOKEN_NOT_FOUND, and TOKEN_DISABLED for a disabled token, which the list still shows
+        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled
         (contract 5.8, 5.9).
         """
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
-        """Returns the body of ``GET /tokens``, from a least-recently-used cache of whole pages."""
+        """Returns the body of ``GET /tokens``. Whole pages are cached; the least recently used ones
+        are dropped."""
         # The page answers the parameters, so their defaults must not split the key.
         key = query.model_dump_json()
         page = self._pages.get(key)

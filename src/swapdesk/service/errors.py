@@ -13,9 +13,12 @@ VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 
 
 class ServiceError(Exception):
-    """Raised to answer a request with an error. ``fields`` names the invalid fields of a 422
-    answer; ``headers`` are sent with the answer. ``vendors`` holds the code and fields with which
-    the public service reports the same error, for callers that expect its answers."""
+    """Raised to answer a request with an error.
+
+    ``fields`` names the invalid fields of a 422 answer; ``headers`` are sent with the answer.
+    ``vendors`` holds the code and fields with which the public service reports the same error, for
+    callers that expect its answers.
+    """
 
     def __init__(
         self,

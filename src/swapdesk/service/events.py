@@ -1,10 +1,14 @@
 """The order stream ``WS /ws``: the handshake, one connection, and the hub for all connections.
+
 ``Hub`` reads the outbox in commit order, and reads each changed order once for all connections that
 watch it. It passes on ids only, and each connection fetches the order when it sends. So a slow
 reader gets the latest state, and at most one update per order waits (contract 11.7). Frames:
-contract 11.3 to 11.5. Before the upgrade the handshake refuses missing credentials (401), malformed
-ones (400), and ``partner-id`` alone (401). Wrong credentials are refused after the upgrade:
-``error`` AUTH_FAILED, then close 4401 (contract 11.1, 11.2)."""
+contract 11.3 to 11.5.
+
+Before the upgrade the handshake refuses missing credentials (401), malformed ones (400), and
+``partner-id`` alone (401). Wrong credentials are refused after the upgrade: ``error`` AUTH_FAILED,
+then close 4401 (contract 11.1, 11.2).
+"""
 
 from __future__ import annotations
 
@@ -56,8 +60,10 @@ class _News(Struct):
 
 
 class Hub:
-    """Delivers changes of orders to the stream connections of a process. ``run`` works until
-    cancelled, which closes every connection with code 1012."""
+    """Delivers changes of orders to the stream connections of a process.
+
+    ``run`` works until cancelled, which closes every connection with code 1012.
+    """
 
     def __init__(self, store: Store, desk: OrderDesk, clock: Clock, partners: PartnerWatch) -> None:
         self._store = store
@@ -96,8 +102,10 @@ class Hub:
 
     async def deliver(self, after: int) -> int:
         """Delivers every change after the outbox sequence ``after`` to the subscribers; returns the
-        sequence of the newest row read. Connections whose key was revoked in the meantime receive
-        nothing."""
+        sequence of the newest row read.
+
+        Connections whose key was revoked in the meantime receive nothing.
+        """
         await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             watched = [row.service_id for row in rows if self._is_watched(row)]
@@ -159,8 +167,7 @@ class Hub:
         return await self._desk.find(partner_id, service_id)
 
     async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
-        """Returns those of the ids that belong to an order of the partner which :meth:`find` would
-        return."""
+        """Returns those of the ids for which :meth:`find` would return an order of the partner."""
         await self._partners.require()
         return await self._desk.known(partner_id, service_ids)
 
@@ -175,8 +182,10 @@ class Hub:
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
         """Returns the ``order_update`` frame of an order as text. Its ``data`` is the object that
         ``GET /orders/{id}`` returns, so the frame must be sent to the order's owner only.
+
         ``dialect`` says whether field names are spelled as in the contract or as the public service
-        spells them."""
+        spells them.
+        """
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
         frames = news.frames if news is not None and news.order is order else {}
@@ -252,8 +261,10 @@ class _Ended(Exception):
 
 
 class StreamConnection:
-    """An authenticated stream connection of a partner. ``key`` is the API key; empty if the
-    connection was paid for instead."""
+    """An authenticated stream connection of a partner.
+
+    ``key`` is the API key; empty if the connection was paid for instead.
+    """
 
     def __init__(
         self,
@@ -371,9 +382,11 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Records the time at which the unsent data reached the limit, and forgets that time once
-        there is less. A reader that keeps taking a little data is thus noticed as well, although no
-        single frame waits long."""
+        """Records when the unsent data reached the limit; the record is cleared once there is less
+        data.
+
+        A reader that takes data too slowly is thus noticed even if no single frame waits long.
+        """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
             self._behind_since = None
@@ -533,9 +546,12 @@ def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
     """Returns the function that authenticates a ``WS /ws`` connection and serves it until it ends.
-    Its arguments are the WebSocket; the headers with credentials; a function that refuses
-    parameters, called once the caller is known; and the caller, if the handshake was paid for. It
-    raises ServiceError for a handshake that is answered with plain HTTP."""
+
+    Its arguments are the WebSocket, the headers with credentials, a check, and the caller if the
+    handshake was paid for. The check is called once the caller is known, and raises ServiceError if
+    the handshake has parameters. The returned function raises ServiceError for a handshake that is
+    answered with plain HTTP.
+    """
 
     async def serve(
         websocket: WebSocket,

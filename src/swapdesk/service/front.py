@@ -1,8 +1,10 @@
-"""The proxies in front of the service, and the address by which callers know the service. A proxy
-states the caller's address in headers, which anybody can send. So the headers count only if the
-request comes from a proxy that the operator named. They are read from the right, where the nearest
-proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the left of
-that address may be forged."""
+"""The proxies in front of the service, and the address by which callers know the service.
+
+A proxy states the caller's address in headers, which anybody can send. So the headers count only if
+the request comes from a proxy that the operator named. They are read from the right, where the
+nearest proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the
+left of that address may be forged.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,9 @@ _NOTHING = Told()
 class Front(Struct, frozen=True):
     """The address by which callers reach the service, and the proxies in front of the service.
 
-    ``public_url`` is that address without the API version. ``prefix`` is the part of the path that
-    precedes the API when a request arrives here. ``proxies`` are the networks of the proxies that
-    are trusted.
+    ``public_url`` is that address without the API version. ``prefix`` is the start of the path, up
+    to ``/v2``, in the requests that the proxies pass on. ``proxies`` are the networks of the
+    trusted proxies.
     """
 
     public_url: str = ""
@@ -68,9 +70,11 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads what the forwarding headers state about a request. ``peer`` is the address that the
-        connection comes from; if it is not a trusted proxy's, the headers are ignored. Malformed
-        headers are ignored, too."""
+        """Reads what the forwarding headers state about a request.
+
+        ``peer`` is the address that the connection comes from; if it is not a trusted proxy's, the
+        headers are ignored. Malformed headers are ignored, too.
+        """
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}
@@ -94,12 +98,12 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address, and the other parameters of the entry in which it was
-        found; None if there is no address.
+        """Returns the caller's address, and the other parameters of the entry that holds it; None
+        if there is no address.
 
-        Entries are read from the right. The caller's address is the first that does not belong to a
-        trusted proxy. If an entry without a valid address comes first, the address read just before
-        that entry is returned, which is a trusted proxy's.
+        Entries are read from the right, until one holds an address that is not a trusted proxy's:
+        this is the caller's. An entry without a valid address ends the search, and the address read
+        last is returned.
         """
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
@@ -121,8 +125,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the key of per-address limits; for IPv6 this is the /64, which belongs to one
-    customer."""
+    """Returns the key by which calls from an address are counted for the rate limits. For IPv6 the
+    key is the /64 network, because one customer usually has all of its addresses."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])

@@ -1,7 +1,9 @@
 """Metrics of a service in the text format of Prometheus, and the application that serves them.
+
 Requests and transitions are counted as they happen; all other values are determined when the
 metrics are requested (:mod:`~swapdesk.service.readiness`). Label values come from this program and
-the operator's service file, never from callers, so callers cannot create series."""
+the operator's service file, never from callers, so callers cannot create series.
+"""
 
 from __future__ import annotations
 
@@ -141,8 +143,8 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Yields each gauge's name and its samples; a sample is the values of the labels and the
-        number. A gauge whose value is unknown at this moment has no samples."""
+        """Yields the name and the samples of each gauge. A sample consists of the label values and
+        the number. A gauge whose value is unknown at this moment has no samples."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,

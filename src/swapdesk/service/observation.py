@@ -1,7 +1,9 @@
 """Reports each request and each order transition to the observers that the operator configured.
+
 Observers get no header, body, query or secret. They get the caller's partner id and, if the
 operator asks for it, the caller's address. Texts are limited in length, except the method and the
-ids of orders; :class:`Log` escapes them."""
+ids of orders; :class:`Log` escapes them.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,10 @@ class Call(Struct):
 
 
 class Observer(Protocol):
-    """An observer of the service, which is called for each request and each order transition. The
-    service waits for the call to return, so it must neither block nor raise."""
+    """An observer of the service, which is called for each request and each order transition.
+
+    The service waits for the call to return, so it must neither block nor raise.
+    """
 
     def answered(self, call: Call) -> None: ...
 

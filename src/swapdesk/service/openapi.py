@@ -322,8 +322,11 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole OpenAPI document. ``version`` is the version of the service; ``server`` is
-    the service's address up to ``/v2``, which is left out of it."""
+    """Returns the whole OpenAPI document.
+
+    ``version`` is the version of the service. ``server`` is the service's address without the
+    ``/v2`` at its end.
+    """
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -406,8 +409,8 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """Returns the OpenAPI description of each parameter, which are the fields of the model; empty
-    for None. ``place`` is where the parameters are sent, ``path`` or ``query``. A list is described
+    """Returns an OpenAPI description of a parameter for each field of the model; empty if the model
+    is None. ``place`` is where the parameters are sent, ``path`` or ``query``. A list is described
     as a parameter whose name may be repeated. No parameter may be null, because a query string
     cannot express null."""
     if model is None:

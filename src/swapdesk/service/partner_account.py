@@ -40,7 +40,7 @@ MOST_POINTS = 400
 points, only the last ones are returned (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
-"""The first and last day of a chart, 1970-01-01 and 2199-12-31, as ordinals."""
+"""The first and the last day that a chart can have, 1970-01-01 and 2199-12-31, as ordinals."""
 
 _WEEK = timedelta(days=7)
 
@@ -49,9 +49,11 @@ Name = TypeVar("Name", str, date)
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
     """Returns the US dollars that a finished order earns its partner (contract 12.7): the markup
-    and the partner's share of the venues' fees. The result is 0 if the order's value in dollars is
-    unknown. ``partner`` is None if the account no longer exists, which then has no share of the
-    fees."""
+    and the partner's share of the venues' fees.
+
+    The result is 0 if the order's value in dollars is unknown. ``partner`` is None if the account
+    no longer exists; the share is then 0.
+    """
     if order.amount_in_usd is None:
         return Decimal(0)
     fee = order.fee_usd or Decimal(0)
@@ -153,7 +155,10 @@ class PartnerAccount:
 
     async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
         """Returns the volume of each week, from the week of the account's first finished order to
-        the present week (contract 12.4). Weeks without orders are included."""
+        the present week (contract 12.4).
+
+        Weeks without orders are included.
+        """
         days, _ = await self._store.books.of(caller.partner.partner_id)
         if not days:
             return []

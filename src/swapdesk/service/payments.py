@@ -1,10 +1,16 @@
 """Calls that are paid for individually: a caller without credentials pays with a signature.
-Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
-verified before its call is carried out, and settled after the call succeeded, so that a refused
-call costs nothing. If the settlement fails, the answer is withheld. An order that this call created
-is then not announced; the payer gets it by paying for the same create again, and otherwise it
-expires. A payment is stored before its call and its transaction before a chain gets it. So even
-after a crash a payment never serves a second call."""
+Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4).
+
+A payment is verified before its call is carried out, and settled after the call succeeded, so that
+a refused call costs nothing. If the settlement fails, the answer is withheld. An order that the
+call created is then not announced; the payer gets it by sending and paying for the same request
+once more, and otherwise it expires.
+
+A payment is stored before its call is carried out, and freed for another call only if the call was
+refused before anything was sent. So after a crash a payment that may have been settled serves no
+other call. Its transaction is stored before a chain gets it, so that the service knows what the
+payment was for even if the transaction is executed later.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +53,12 @@ LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """What a caller pays for calls, and to whom. ``asset`` is the address of the token and
-    ``pay_to`` that of the receiver, both with checksum. ``name`` and ``version`` belong to the
-    token's EIP-712 domain. ``seconds`` is the time for which a payment should be valid; ``prices``
-    are in the smallest unit of the token."""
+    """What a caller pays for calls, and to whom.
+
+    ``asset`` is the address of the token and ``pay_to`` that of the receiver, both with checksum.
+    ``name`` and ``version`` belong to the token's EIP-712 domain. ``seconds`` is the time for which
+    a payment should be valid; ``prices`` are in the smallest unit of the token.
+    """
 
     chain_id: int
     asset: str
@@ -95,9 +103,11 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class CallPayment(Struct, frozen=True):
-    """A signed authorization to transfer the price of a call. ``payer`` is an address with
-    checksum. ``valid_after`` and ``valid_before`` are Unix seconds; ``nonce`` and ``signature`` are
-    lower-case 0x-hex."""
+    """A signed authorization to transfer the price of a call.
+
+    ``payer`` is an address with checksum. ``valid_after`` and ``valid_before`` are Unix seconds;
+    ``nonce`` and ``signature`` are lower-case 0x-hex.
+    """
 
     payer: str
     units: int
@@ -121,9 +131,12 @@ class CallPayment(Struct, frozen=True):
 
 
 class Settled(Struct, frozen=True):
-    """The outcome of a settlement. ``transaction`` is the hash of the transaction on the chain if
-    the payment succeeded. If it failed, ``transaction`` is None and ``reason`` says why. ``open``
-    is True if the chain may still execute the payment later."""
+    """The outcome of a settlement.
+
+    ``transaction`` is the hash of the transaction on the chain if the payment succeeded. If it
+    failed, ``transaction`` is None and ``reason`` says why. ``open`` is True if the chain may still
+    execute the payment later.
+    """
 
     transaction: str | None = None
     reason: Reason | None = None
@@ -140,17 +153,21 @@ class Facilitator(Protocol):
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Sends the payment to the chain and waits for its execution, for a limited time. Calls
-        ``note`` with the transaction's hash before the chain gets the transaction."""
+        """Sends the payment to the chain and waits for its execution, for a limited time.
+
+        Calls ``note`` with the transaction's hash before the chain gets the transaction.
+        """
         ...
 
     async def outcome(self, transaction: str) -> Settled: ...
 
 
 class PaymentNeeded(Exception):
-    """Raised to answer a call with status 402 (payment required). ``headers`` say what to pay, and
-    why an earlier payment was rejected; ``entry`` is the offer in the form of the protocol: amount,
-    asset and receiver."""
+    """Raised to answer a call with status 402 (payment required).
+
+    ``headers`` say what to pay, and why an earlier payment was rejected; ``entry`` is the offer in
+    the form of the protocol: amount, asset and receiver.
+    """
 
     def __init__(self, entry: Mapping[str, Any], headers: dict[str, str]) -> None:
         super().__init__("a payment is needed")
@@ -242,7 +259,10 @@ class CallPayments:
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """Executes the payment on its chain; returns the value of the header ``payment-response``.
-        Raises PaymentNeeded if the payment failed, so that the caller must not get the answer."""
+
+        Raises PaymentNeeded if the payment failed; the caller must then not get the answer to the
+        call.
+        """
         sent: str | None = None
 
         async def note(transaction: str) -> None:
@@ -287,8 +307,10 @@ def payer_of(partner_id: str) -> str | None:
 
 
 def caller_of(payment: CallPayment) -> Caller:
-    """Returns the payer as a caller whose account is derived from the payer's address. So orders,
-    lists and the stream show each payer only what that payer paid for."""
+    """Returns the payer as a caller whose account is derived from the payer's address.
+
+    So orders, lists and the stream show each payer only what that payer paid for.
+    """
     partner = Partner(
         partner_id=f"{PAYER_PREFIX}{payment.payer.lower()}",
         name=payment.payer,
@@ -328,9 +350,11 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 
 
 def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
-    """Parses the payment of a call in price tier ``tier`` from the value of its header. Checks
-    scheme, network, asset, amount and receiver against ``terms``, but not the signature, the
-    balance and the times. Raises PaymentRefused."""
+    """Parses the payment of a call in price tier ``tier`` from the value of its header.
+
+    Checks scheme, network, asset, amount and receiver against ``terms``, but not the signature, the
+    balance and the times. Raises PaymentRefused.
+    """
     payload = _body(header)
     wanted, accepted = terms.entry(tier), payload.accepted
     if accepted.get("scheme") != wanted["scheme"]:

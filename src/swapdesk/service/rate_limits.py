@@ -1,13 +1,18 @@
-"""Limits a partner's calls by tier or override, and counts a month's requests. A window is a
-minute, hour or day of the service's UTC time. A call is admitted if all three have room, and then
-counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by ``partner-id``
-are counted separately, and so are those of each address that calls without credentials (contract
-2.12). Usage: contract 12.1. The counts are in the store, for all processes that use it. A quote is
-counted in the store before it is carried out, an exchange in the commit that begins it. Calls of an
-address are counted in memory only, because a flood of strangers must not cost a write each. Of
-reads a process counts a share in advance, a part of the calls that are left, and gives back each
+"""Limits a partner's calls by tier or override, and counts a month's requests.
+
+A window is a minute, hour or day of the service's UTC time. A call is admitted if all three have
+room, and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
+``partner-id`` are counted separately, and so are those of each address that calls without
+credentials (contract 2.12). Usage: contract 12.1.
+
+The counts are in the store, for all processes that use it. A quote is counted in the store before
+it is carried out, an exchange in the commit that begins it. Calls of an address are counted in
+memory only, because a flood of strangers must not cost a write each.
+
+Of reads a process counts a share in advance, a part of the calls that are left, and gives back each
 second what it did not use. So no window ever admits more than its limit, and reads do not wait for
-the disk; if a process is killed, at most its share stays counted in vain."""
+the disk; if a process is killed, at most its share stays counted in vain.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +77,9 @@ class LimitReached(ServiceError):
 
 class CallCount(Struct, frozen=True):
     """The number of calls of one class that a partner has made in the current rate-limit windows.
-    ``at`` is the time in seconds since 1970. ``numbers`` and ``used`` have an entry for each of
-    ``WINDOW_SECONDS``: how many windows of that length have passed since 1970, and how many calls
-    were made in the present one."""
+    ``at`` is the time in seconds since 1970. ``numbers`` and ``used`` have one entry for each
+    length in ``WINDOW_SECONDS``. An entry of ``numbers`` is the number of the current window,
+    counted from 1970; an entry of ``used`` is the number of calls in it."""
 
     at: float
     numbers: tuple[int, ...]
@@ -82,9 +87,11 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Returns the count from the rows of the store at the time ``now``. A row whose window has
-        ended counts as no calls. If another process, whose clock is ahead, has already begun a
-        later window, that window is used."""
+        """Returns the count at the time ``now``, computed from ``rows``, the counts in the store.
+
+        A row whose window has ended counts as no calls. If another process, whose clock is ahead,
+        has already begun a later window, that window is used.
+        """
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
         numbers, used = [], []
@@ -120,7 +127,8 @@ class CallCount(Struct, frozen=True):
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached if a window is full, with the time after which no window is."""
+        """Raises LimitReached if a window is full. The exception states the time after which all
+        windows have room again."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)
@@ -255,8 +263,11 @@ class AddressMinutes:
 
 
 class RequestCounter:
-    """Counts authenticated requests by partner and UTC month. The counts are stored once a second
-    and at a shutdown; if the process is killed, at most the last second is lost."""
+    """Counts authenticated requests by partner and UTC month.
+
+    The counts are stored once a second and at a shutdown; if the process is killed, at most the
+    last second is lost.
+    """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -306,7 +317,7 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call for the store to count in the commit that carries it out; None if the
+        """Returns a call that the store counts in the commit that carries the call out; None if the
         caller has no limit for this class. Nothing is counted yet."""
         limits = limits_of(caller, rate_class)
         if limits is None:
@@ -315,7 +326,10 @@ class RateLimiter:
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
         """Counts one call and returns the state of the windows; None if the caller has no limit for
-        this class. Raises LimitReached, and StoreUnavailable if the call cannot be counted."""
+        this class.
+
+        Raises LimitReached, and StoreUnavailable if the call cannot be counted.
+        """
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -394,8 +408,10 @@ def _counted(caller: Caller) -> str:
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
-    """Returns the caller's limits for a class of calls; None if there is no limit. A caller that
-    sends only ``partner-id`` has half the limits of one with an API key."""
+    """Returns the caller's limits for a class of calls; None if there is no limit.
+
+    A caller that sends only ``partner-id`` has half the limits of one with an API key.
+    """
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays
     return _halved(limits) if limits is not None and public else limits

@@ -1,7 +1,9 @@
 """Checks whether the service is ready: the database, its clock, a worker for due orders, and the
-nodes of chains. All of them are probed together, at most once a second, and for at most
-``PROBE_SECONDS`` each. The answer is public, so it only gives the state of each; the log says once
-why one does not answer."""
+nodes of chains.
+
+All of them are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
+answer is public, so it only gives the state of each; the log says once why one does not answer.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,13 @@ _FRESH_SECONDS = 1.0
 
 class Backlog(Struct, frozen=True):
     """The work that waits in the store. Ages are in seconds; an age is 0 if nothing waits, and None
-    if the clock of this process is wrong. ``overdue`` is the age of the oldest due order.
-    ``untold`` is the age of the oldest change that the order streams of this process have not
-    delivered yet; it is also None if this process serves no streams. ``attended`` is True if a
-    worker was seen lately, or if this process does all the work itself."""
+    if the clock of this process is wrong.
+
+    ``overdue`` is the age of the oldest due order. ``untold`` is the age of the oldest change that
+    the order streams of this process have not delivered yet; it is also None if this process serves
+    no streams. ``attended`` is True if a worker was seen lately, or if this process does all the
+    work itself.
+    """
 
     overdue: float | None
     untold: float | None
@@ -53,11 +58,14 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """The state of everything that the readiness probe looks at. ``backlog`` is None if the
-    database did not answer, and a chain's entry in ``heads`` is None if its node did not. ``works``
-    is True if this process's worker runs. ``clock_is_right`` is the result of the last comparison
-    with the database's clock. Both are meaningless if the database did not answer. ``outgrown`` is
-    True if the database belongs to a newer release, so that this process no longer uses it."""
+    """The state of everything that the readiness probe looks at.
+
+    ``backlog`` is None if the database did not answer, and a chain's entry in ``heads`` is None if
+    its node did not. ``works`` is True if this process's worker runs, ``clock_is_right`` is the
+    result of the last comparison with the database's clock; these two mean nothing while
+    ``backlog`` is None. ``outgrown`` is True if the database belongs to a newer release, so that
+    this process no longer uses it.
+    """
 
     backlog: Backlog | None
     outgrown: bool

@@ -141,7 +141,7 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
     """Adds to each field in the error the value that the caller sent for it, if one was sent
-    (contract 3.2); returns the error. ``sent`` are the values by field."""
+    (contract 3.2); returns the error. ``sent`` maps fields to the values sent."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

@@ -13,8 +13,10 @@ from swapdesk.service.venues.registry import Venues
 
 
 class Shared(Struct, frozen=True):
-    """The objects that all parts of a service share. ``rng`` draws ids, and decides between equally
-    good alternatives."""
+    """The objects that all parts of a service share.
+
+    ``rng`` draws ids, and decides between equally good alternatives.
+    """
 
     store: Store
     catalog: ServiceCatalog

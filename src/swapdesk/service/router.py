@@ -1,12 +1,15 @@
-"""The layer between the server and a handler, the same for every request. The steps are, in this
-order: find the operation, check the method, check this process's clock, check credentials (or take
-a payment, or check a signature), apply the rate limit, parse the parameters, call the handler.
-Every answer carries ``Date`` from the service's clock and ``x-request-id``, also 404, 405, 413 and
-a refused WebSocket handshake. Routes come from the operations table. There are no redirects: a
-trailing slash is another path (contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``,
-like every method that the table lacks, except for the preflight of a page
-(:mod:`~swapdesk.service.browsers`). Observers get the operation's name, never a value from the
-caller."""
+"""The layer between the server and a handler, the same for every request.
+
+The steps are, in this order: find the operation, check the method, check this process's clock,
+check credentials (or take a payment, or check a signature), apply the rate limit, parse the
+parameters, call the handler. Every answer carries ``Date`` from the service's clock and
+``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
+
+Routes come from the operations table. There are no redirects: a trailing slash is another path
+(contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``, like every method that the table
+lacks, except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get the
+operation's name, never a value from the caller.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,10 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """Returns the JSON of an answer with its members named as in ``dialect``. In the OpenAPI
-    document only ``serviceId`` and the format of ``validUntil`` are changed."""
+    """Returns the JSON of an answer with its members named as in ``dialect``.
+
+    In the OpenAPI document only ``serviceId`` and the format of ``validUntil`` are changed.
+    """
     if dialect is Dialect.CONTRACT:
         return data
     if operation == "openapi":
@@ -87,8 +92,8 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 class Seen(Struct):
     """Collects what becomes known about a request while it is handled, for the headers of its
-    answer and for observers. ``admission`` is the state of the rate limit; ``paid`` are headers
-    about a payment."""
+    answer and for observers. ``admission`` is the state of the rate limit, None if unknown;
+    ``paid`` are headers about a payment."""
 
     call: Call
     dialect: Dialect
@@ -153,8 +158,11 @@ class Router:
         )
 
     def find(self, method: str, path: str) -> Found:
-        """Returns the operation of a request. Raises NOT_FOUND for an unknown path,
-        METHOD_NOT_ALLOWED with the header ``Allow`` for a method that the path lacks."""
+        """Returns the operation of a request.
+
+        Raises NOT_FOUND for an unknown path, METHOD_NOT_ALLOWED with the header ``Allow`` for a
+        method that the path lacks.
+        """
         prefix, rest = path[: len(self._prefix)], path[len(self._prefix) :]
         if prefix == self._prefix and rest.startswith("/"):
             methods = self._literal.get(rest)
@@ -287,8 +295,10 @@ class Surface:
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
         """Takes the payment for the handshake of an order stream and returns the payer. Returns
-        None if the handshake has credentials, or if payments are not accepted. The price is that of
-        asking for the state of an order."""
+        None if the handshake has credentials, or if payments are not accepted.
+
+        The price is that of asking for the state of an order.
+        """
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
@@ -394,8 +404,11 @@ class Surface:
 
     async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
         """Returns the handler's answer to a call that begins an exchange. The call is counted only
-        when the exchange begins. If it is not counted, because it was refused or repeats an earlier
-        call, the rate-limit headers state the windows without this call."""
+        when the exchange begins.
+
+        A call that is refused or repeats an earlier one is not counted, and its rate-limit headers
+        state the present counts.
+        """
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
             result = await self._done(match, caller, request, seen, begins)
@@ -453,9 +466,12 @@ class Surface:
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
         """Verifies and reserves the payment, and yields the payer while the paid call is carried
-        out. The payment is settled if the block ends normally, and made usable again if the block
-        raises. Raises PaymentNeeded if there is no valid payment, or if the settlement failed and
-        the answer has to be withheld."""
+        out. The payment is settled if the ``async with`` block ends normally, and made usable again
+        if the block raises.
+
+        Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
+        answer has to be withheld.
+        """
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
@@ -478,9 +494,11 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body of a webhook request with a valid signature, and its delivery. A request
-        with an invalid signature counts against the rate limit of its address; requests with a
-        valid one do not."""
+        """Returns the body of a webhook request with a valid signature, and its delivery.
+
+        A request with an invalid signature counts against the rate limit of its address; requests
+        with a valid one do not.
+        """
         try:
             source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)
@@ -492,8 +510,11 @@ class Surface:
 
     async def _require_knowledge(self) -> None:
         """Raises StoreUnavailable if the known API keys may be outdated, and SERVICE_UNAVAILABLE if
-        the clock of this process is wrong. Rate limits, prices and payments depend on both. The
-        caller is not told the reason, because another process may answer, or this one later."""
+        the clock of this process is wrong.
+
+        Rate limits, prices and payments depend on both. The caller is not told the reason, and may
+        simply try again: another process may answer, or this one may recover.
+        """
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
             raise ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)

@@ -1,6 +1,8 @@
-"""Security scans of tokens. A token is scanned when a request for quotes or for ``GET /minMax``
-names it, unless it has a verdict that is still valid; the answer never waits for the scan (contract
-5.13)."""
+"""Security scans of tokens.
+
+A token is scanned when a request for quotes or for ``GET /minMax`` names it, unless it has a
+verdict that is still valid; the answer never waits for the scan (contract 5.13).
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,12 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Scans tokens for security, and keeps the verdicts in the catalogue and in the store. Each
-    scan is done by a single process; all other processes take its verdict from the store. If
+    """Scans tokens for security, and keeps the verdicts in the catalogue and in the store.
+
+    Each scan is done by a single process; all other processes take its verdict from the store. If
     ``scanner`` is None, nothing is scanned. An expired verdict is used until a newer one exists,
-    also after a restart; its ``expires_at`` shows how old it is."""
+    also after a restart; its ``expires_at`` shows how old it is.
+    """
 
     def __init__(
         self, catalog: ServiceCatalog, store: Store, scanner: TokenScanner | None, clock: Clock

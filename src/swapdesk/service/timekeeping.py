@@ -1,8 +1,11 @@
 """Compares the clock of this process with the database's clock, which is the same for all
-processes. If this process's clock is ahead, orders and bundles would expire although their payers
-are still in time. If it is behind, a quote would be accepted although its price is long outdated.
-In both cases calls would be counted in the wrong rate-limit windows. So a process whose clock is
-wrong does nothing that depends on time."""
+processes.
+
+If this process's clock is ahead, orders and bundles would expire although their payers are still in
+time. If it is behind, a quote would be accepted although its price is long outdated. In both cases
+calls would be counted in the wrong rate-limit windows. So a process whose clock is wrong does
+nothing that depends on time.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,11 @@ log = logging.getLogger(__name__)
 
 class Timekeeper:
     """Knows whether the clock of this process agrees with the database's clock, within
-    ``tolerance``. If ``tolerance`` is None, this is the only process of the service, and its clock
-    is never called wrong."""
+    ``tolerance``.
+
+    If ``tolerance`` is None, this is the only process of the service, and its clock is never called
+    wrong.
+    """
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
         self._store = store
@@ -60,9 +66,11 @@ class Timekeeper:
             self._right.set()
 
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``part`` while the clock is right. When the clock becomes wrong, ``part`` is
-        cancelled; when the clock is right again, ``part`` is started anew. Returns when ``part``
-        ends by itself."""
+        """Runs ``part`` while the clock is right.
+
+        When the clock becomes wrong, ``part`` is cancelled; when the clock is right again, ``part``
+        is started anew. Returns when ``part`` ends by itself.
+        """
         while True:
             await self._right.wait()
             running = asyncio.ensure_future(part())

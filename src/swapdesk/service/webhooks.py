@@ -1,9 +1,12 @@
-"""Events that venues and bundlers send to the service (contract 15). An event only hints that an
-order, or an operation of a bundle, has changed. The worker then asks the venue itself, as it also
-does without events. So an event that is forged, repeated, late or out of order changes neither
-money nor a state, and a lost one costs only time. The sender is authenticated by a signature
-(:mod:`~swapdesk.wire.webhook_signature`) over the bytes of the body. Events with the same id count
-once."""
+"""Events that venues and bundlers send to the service (contract 15).
+
+An event only hints that an order, or an operation of a bundle, has changed. The worker then asks
+the venue itself, as it also does without events. So an event that is forged, repeated, late or out
+of order changes neither money nor a state, and a lost one costs only time.
+
+The sender is authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes
+of the body. Events with the same id count once.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,9 @@ class Delivery(Struct, frozen=True):
 
 
 class Webhooks:
-    """Checks events and wakes ``worker`` and ``bundles``.
+    """Checks webhook events, and wakes ``worker`` or ``bundles`` for them.
 
-    ``secrets`` are the signing secrets by source.
+    ``secrets`` maps the source of an event to its signing secret.
     """
 
     def __init__(
@@ -70,9 +73,11 @@ class Webhooks:
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
         """Returns the delivery as its headers describe it, before the body is read and the
-        signature checked. Raises NOT_FOUND for an unknown source. Raises INVALID_API_CREDENTIALS if
-        the headers are missing or malformed, or if their timestamp is too far from the present,
-        because then no signature is accepted."""
+        signature checked. Raises NOT_FOUND for an unknown source.
+
+        Raises INVALID_API_CREDENTIALS if the headers are missing or malformed, or if their
+        timestamp is too far from the present.
+        """
         now = self._clock.now().timestamp()
         if source not in self._secrets:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
@@ -101,8 +106,10 @@ class Webhooks:
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
         """Wakes the worker for the order, or the watch of bundles, that the event concerns; does
-        nothing for a repeated event. Raises VALIDATION_ERROR if the body names another id than the
-        header."""
+        nothing for a repeated event.
+
+        Raises VALIDATION_ERROR if the body names another id than the header.
+        """
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
         ends = delivery.ends + timedelta(seconds=1)

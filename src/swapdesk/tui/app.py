@@ -60,8 +60,8 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Returns a shorter form of ``warning`` for narrow screens: its first sentence, cut before the
-    word "and", followed by ``q quits.``"""
+    """Returns a shorter form of ``warning`` for narrow screens. It has the first sentence without
+    what follows the word "and", and then ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
@@ -100,9 +100,9 @@ itself. It is so large that in practice only :class:`GarbageRounds` collects eve
 
 
 class GarbageRounds(Struct):
-    """Runs Python's garbage collection at moments when no key has to wait for it. The application
-    calls :meth:`begin` when it starts, :meth:`key` at every key, :meth:`tick` once a second, and
-    :meth:`end` when it ends."""
+    """Runs Python's garbage collection at moments when no key has to wait for it. Its owner calls
+    :meth:`begin` when the application starts, :meth:`key` at every key, :meth:`tick` once a second,
+    and :meth:`end` when the application ends."""
 
     clock: Clock
     _aside: float = 0.0
@@ -221,7 +221,7 @@ class DeskApp(SafeApp[int]):
     def _begin(self) -> None:
         """Starts the desk unless it was started already. This is called after the first frame and
         at every tick, because Textual drops the callback of the first frame if a key opens another
-        page before it."""
+        page before that frame."""
         if not self._begun:
             self.start()
 
@@ -312,9 +312,9 @@ class DeskApp(SafeApp[int]):
             await super().on_event(event)
 
     def tick(self) -> None:
-        """Updates the countdowns and ages on the page in view, reloads the user's palettes if their
-        files changed, and checks the clock and the payments of other processes. Textual calls it
-        once a second."""
+        """Updates the countdowns and ages on the page in view, and reloads the user's palettes if
+        their files changed. Looks for payments that other processes made, and checks whether the
+        clock is right. Textual calls it once a second."""
         self._begin()
         if self.palettes_changed():
             self.reload_palettes()
@@ -331,8 +331,8 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """Asks the user whether paid API calls may be paid to a new payee, described by ``asked``.
-        Returns True if the user typed the phrase that agrees, False if not."""
+        """Asks the user whether the new payee in ``asked`` may receive the payments for API calls.
+        Returns True if the user typed the phrase that agrees."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -481,10 +481,9 @@ def run_desk(
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:
-    """Runs the desk until the user leaves it. ``player`` plays a tape and ``demo`` is a
-    demonstration to open at the start; None means neither. Returns the exit code, or the name of
-    the profile to open next. Raises JournalRefused, after the terminal is restored, if the journal
-    must not be used."""
+    """Runs the desk until the user leaves it. If given, ``player`` plays a tape and ``demo`` is a
+    demonstration to open at the start. Returns the exit code, or the name of the profile to open
+    next. Raises JournalRefused, after the terminal is restored, if the journal must not be used."""
     app = DeskApp(settings, start_sandbox)
     app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))

@@ -60,7 +60,8 @@ Working = list[tuple[Verb, CommandState]]
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
     """Returns the verbs (commands with keys) of a screen: ``own``, followed by the verbs that work
-    on every screen. Of the latter, a verb with the same id as one in ``own`` is left out."""
+    on every screen. A verb that works on every screen is left out if ``own`` has a verb with the
+    same id."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
@@ -104,9 +105,9 @@ class ScreenVerbs:
         return verbs
 
     def has_key(self, key: str) -> bool:
-        """Returns True if ``key`` (Textual's name) belongs to a verb that is not hidden now. A text
-        field asks this for every key of every binding, so the states of the verbs are computed only
-        if some verb has the key at all."""
+        """Returns True if ``key`` (Textual's name) belongs to a verb that is not hidden now. Text
+        fields call this often, so the states of the verbs are computed only if a verb has this
+        key."""
         verbs = self._by_key.get(key)
         if verbs is None:
             return False
@@ -178,8 +179,8 @@ than the footer showed."""
 
 
 class StillnessGuard(Struct):
-    """Decides whether a key that moves money works. It works only if nothing that the user decides
-    on has changed for :data:`STILL_SECONDS`. :meth:`changed` must be called at every change,
+    """Decides whether a key that moves money works. It works if nothing that the user decides on
+    has changed within the last :data:`STILL_SECONDS`. Call :meth:`changed` at every change, and
     :meth:`refusal` before every such key."""
 
     clock: Clock
@@ -194,7 +195,7 @@ class StillnessGuard(Struct):
 
     def refusal(self, step: str) -> str | None:
         """Returns why a key that moves money does not work now, as a sentence; None if it works.
-        ``step`` names what the footer says that the key does."""
+        ``step`` names what the key does according to the footer."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -429,8 +430,7 @@ class DeskScreen(Screen[None]):
             self._notice.show(self._bare_rule())
 
     def refresh_caption(self) -> None:
-        """Redraws the header after the application changed the caption (the text of a playing tape)
-        in it."""
+        """Redraws the header, because its caption (the text of a playing tape) changed."""
         self._frame.redraw()
 
     def set_money(
@@ -443,7 +443,7 @@ class DeskScreen(Screen[None]):
         urgent: bool = False,
     ) -> None:
         """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. ``where_short`` and
-        ``next_short`` replace them on narrow screens. ``urgent`` draws the line as a warning."""
+        ``next_short`` replace them on narrow screens. With ``urgent`` the next step is bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
@@ -524,8 +524,8 @@ class DeskScreen(Screen[None]):
         )
 
     def settle_notice(self, about: object) -> None:
-        """Clears the notice if it was shown about something other than ``about``. A notice that was
-        shown without a subject stays."""
+        """Clears the notice if it refers to something other than ``about``. A notice that was shown
+        without a subject stays."""
         if self._notice_about is not None and self._notice_about != about:
             self.clear_notice()
 
@@ -568,13 +568,13 @@ class DeskScreen(Screen[None]):
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """Lets other tasks run for a moment between the two times that Textual paints a screen
-        which comes into view."""
+        """Lets other tasks run for a moment between the two paintings of a screen that comes into
+        view. Textual paints such a screen twice."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns the key that opens the help while the present widget has the focus, as it is
-        drawn. A key that the focused text field would take as text is skipped. The result is empty
+        """Returns, as it is drawn, the key that opens the help while the present widget has the
+        focus. A key that the focused text field would take as text is skipped. The result is empty
         if no key is left."""
         field = self.focused
         for key in self.verbs.keys(KEYS):

@@ -21,8 +21,8 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Returns every style class that depends on the terminal's size, with True for the two that a
-    screen of ``width`` and ``height`` cells has and False for all others."""
+    """Returns all style classes that depend on the terminal's size. Each is True if it applies to a
+    screen of ``width`` and ``height`` cells."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)

@@ -35,10 +35,9 @@ _PLAIN = Style.null()
 
 
 def written(places: Sequence[Place], console: Console) -> str:
-    """Returns the text and escape sequences that write the cells of ``places``. For at most
-    :data:`FEW` places, each row is composed both from left to right and colour by colour, and the
-    shorter form is taken. A change of colour costs up to 19 bytes, a move of the cursor within the
-    row about 5."""
+    """Returns the text and escape sequences that write the cells of ``places``. If there are at
+    most :data:`FEW` places, each row is written in the shorter of two ways: from left to right, or
+    one colour after another."""
     system = console._color_system or ColorSystem.TRUECOLOR
     data: list[str] = []
     style = _PLAIN
@@ -77,8 +76,8 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
     """Returns the text with escape sequences that writes the pieces of one row, and the style that
-    the terminal has afterwards. Before it, the cursor is at column ``at`` and the terminal's style
-    is ``style``."""
+    the terminal has afterwards. Before the text is written, the cursor is at column ``at`` and the
+    terminal's style is ``style``."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -150,8 +149,8 @@ class PageUpdate(LayoutUpdate):
 
 class CellCompositor(Compositor):
     """Textual's compositor with updates that write few bytes. After each update it clears the
-    caches of the shown strips, in which a strip may refer to itself, so that the memory of old
-    strips is freed at once."""
+    caches of the written strips. A strip may refer to itself there, which would keep it in memory
+    after it is no longer shown."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
         """Yields region, clip and rows of each visible widget, limited to the rows of the screen

@@ -32,7 +32,8 @@ class PageNavigation(Protocol):
 
 
 class Creates(Protocol):
-    """The controller that creates exchanges and pays deposits from the sandbox's faucet."""
+    """The controller that creates the orders of single exchanges and pays deposits from the
+    sandbox's faucet."""
 
     def create(self, intent: Intent) -> bool: ...
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool: ...
@@ -40,7 +41,7 @@ class Creates(Protocol):
 
 class Signings(Protocol):
     """The controller of everything that the desk signs: swaps on chains, deposits, groups of a
-    batch."""
+    batch, revoked allowances and withdrawals."""
 
     @property
     def begun(self) -> bool: ...

@@ -37,8 +37,8 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class GlyphSet(Enum):
-    """The two sets of glyphs. Each value is the one of the setting ``glyphs`` in the
-    configuration."""
+    """The two sets of glyphs. Each value is a value of the setting ``glyphs`` in the configuration
+    file."""
 
     UNICODE = "unicode"
     ASCII = "ascii"

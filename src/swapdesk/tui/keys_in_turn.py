@@ -1,11 +1,12 @@
 """A queue for keys: each key is given out only after the key before it has had its effect.
 
 The toolkit gives a key to the focused widget, and runs a binding only after the widget has returned
-the key. Without the queue, fast keys would reach the page and the field from before: letters would
-be lost, or would act on a page that nobody has seen yet.
+the key. Without the queue, keys typed fast would reach the page and the field that were in view
+before an earlier key took effect: letters would be lost, or would act on a page that nobody has
+seen yet.
 
 A key that was pressed while another page was in view is given out only if a field takes it as text.
-Otherwise it is dropped, together with the keys after it that were pressed on another page too.
+Otherwise it is dropped, together with the following keys, if they were pressed on another page too.
 
 On an empty line a letter may be a key or the beginning of a word, so it waits a moment for further
 letters.
@@ -45,9 +46,9 @@ KeyStage = Literal["taken", "said", "opened"]
 
 
 class KeyTaken(Message):
-    """A message that is posted to the widget that got a key, behind all messages posted there
-    earlier. When the application receives it, the widget has handled the key. ``turn`` is the
-    number of the key, ``stage`` how far it had come."""
+    """A message that shows how far a key has come. It is posted to a widget and passed back to the
+    application. By then the widget has handled everything that was posted to it earlier. ``turn``
+    is the number of the key, and ``stage`` is the stage that the key has then reached."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -57,8 +58,8 @@ class KeyTaken(Message):
 
 class KeyInProgress(Struct, frozen=True):
     """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
-    number, ``page`` and ``widget`` are those that got it, and ``since`` is the time in seconds at
-    which it was given out."""
+    number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
+    received it."""
 
     turn: int
     event: Event
@@ -95,8 +96,8 @@ class KeyQueue:
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Accepts a key or paste from Textual. A new event joins the queue. An event that its
-        widget did not use, and that comes back forwarded, is passed on to the key bindings."""
+        """Accepts a key or paste from Textual. A new event joins the queue. An event that Textual
+        forwards because the widget did not use it goes to the key bindings."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given

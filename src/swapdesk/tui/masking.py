@@ -32,10 +32,10 @@ that replaces them."""
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """Returns the edits, from left to right, that replace every amount in ``text`` by :data:`DOTS`
-    without changing the width of the line, if its gaps are wide enough. ``hidden`` is ``text`` with
-    each character of an amount replaced by ``HIDDEN``. In a column the dots end where the number
-    ended; inside a sentence the following text moves, up to the next gap or the end of the line."""
+    """Returns, from left to right, the edits that replace every amount in ``text`` by :data:`DOTS`.
+    ``hidden`` is ``text`` with ``HIDDEN`` in place of each character of an amount. The edits widen
+    or narrow gaps in the line so that its width stays the same, as far as the gaps are wide
+    enough."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
     """``owed`` is the number of cells by which the edits so far make the line too long, or too
@@ -58,9 +58,9 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Appends to ``edits`` the edit of ``gap`` that makes the line ``owed`` cells shorter, or
-    longer if ``owed`` is negative. Returns the number of cells that could not be removed because
-    one cell of the gap must stay."""
+    """Appends to ``edits`` an edit of ``gap`` (its begin and end) that makes the line ``owed``
+    cells shorter, or longer if ``owed`` is negative. Returns how many of these cells could not be
+    removed, because one cell of the gap must stay."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -107,9 +107,9 @@ def _hidden(text: str, known: Known) -> str:
 
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
-    """Returns ``hidden``, which has as many characters as ``line``, with ``edits`` applied, divided
-    into the spans of ``line`` with their roles. A replacement goes to the span in which its edit
-    begins."""
+    """Applies ``edits`` to ``hidden`` and returns the result as spans with the roles of the spans
+    in ``line``. ``hidden`` has as many characters as ``line``. A replacement belongs to the span in
+    which its edit begins."""
     owners = [at for at, span in enumerate(line) for _ in span.text]
     cells = list(zip(hidden, owners, strict=True))
     for begin, end, text in reversed(edits):

@@ -43,10 +43,10 @@ class Page(DeskScreen):
     """A page of the running desk. A subclass sets ``NAME`` and, as ``SPENDS``, the kind of API
     calls that its keys make.
 
-    The application calls these methods on the page in view: :meth:`on_tick` once a second,
-    :meth:`orders_changed`, :meth:`swaps_changed`, and :meth:`session_changed` when the connection
-    changed or the page came into view. :meth:`balances_changed` is called when money of the user's
-    own wallet moved, or, if the page was out of view then, when it comes back into view.
+    The application tells the page in view what happened: it calls :meth:`on_tick` once a second,
+    :meth:`session_changed` when the connection changed or the page came into view, and
+    :meth:`orders_changed`, :meth:`swaps_changed` and :meth:`balances_changed`. A page that was out
+    of view when balances changed is told when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -62,8 +62,8 @@ class Page(DeskScreen):
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Returns the commands of this screen, without those for the sandbox if the desk is live,
-        and without those that write if the desk only reads."""
+        """Returns the commands of this screen, without the commands for the sandbox if the desk is
+        live, and without the commands that write if the desk only reads."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -95,8 +95,8 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Returns where the funds of all orders are, from the journal and the open orders that the
-        desk follows."""
+        """Returns where the funds of all orders are, according to the journal and to the open
+        orders that the desk follows."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -107,8 +107,8 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Returns the number of create requests of which the desk does not know yet whether they
-        led to an order. It is 0 if the journal cannot be read."""
+        """Returns how many create requests there are of which it is still unknown whether they led
+        to an order. It is 0 if the journal cannot be read."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -130,11 +130,11 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """True if the page shows a countdown. Its header is then redrawn every second, too."""
+        """True if the page shows a countdown. The header is then redrawn every second, too."""
         return False
 
     def on_tick(self) -> None:
-        """Redraws what changes with time. The page is called once a second while it is in view."""
+        """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         """Is called on the page in view when orders changed; ``ids`` are their service ids. ``ids``
@@ -156,8 +156,8 @@ class Page(DeskScreen):
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may create and fill the wallet of the sandbox, so that other pages
-        read their balances again when they come back into view. This page has to read its own. Does
+        """Records that this page may create and fill the wallet of the sandbox. Other pages then
+        read their balances again when they come back into view, but this page is not told to. Does
         nothing on a live desk."""
         if not self.session.live:
             self.session.moves += 1
@@ -261,7 +261,7 @@ class Page(DeskScreen):
 
     def refresh_frame(self, *, idle: bool = False) -> None:
         """Redraws the header with the present state of the connection and the remaining API calls.
-        With ``idle`` it is not redrawn if only ages in it changed."""
+        If ``idle`` is True, a header in which only ages changed is not redrawn."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -318,8 +318,8 @@ class Page(DeskScreen):
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
     """Returns what the header shows about API calls of the kind ``spends``: the rate limit with the
-    fewest calls left. If the service sends no rate limits, it shows how many calls the desk made
-    this hour; None if it made none."""
+    fewest calls left. If the service sends no rate limits, returns the number of calls that the
+    desk made this hour; None if there were none."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -329,9 +329,10 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header state to draw on an idle screen: ``shown``, the one on the screen, if
-    ``state`` differs only in ages, otherwise ``state``. A changed number of remaining read calls
-    counts as a difference only when few are left, because the desk reads by itself all the time."""
+    """Returns the header to draw on an idle screen. This is ``shown``, the present header, if the
+    new ``state`` differs from it only in ages, and otherwise ``state``. A changed number of
+    remaining read calls counts only when few are left, because the desk reads by itself all the
+    time."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:

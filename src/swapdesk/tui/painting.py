@@ -62,9 +62,9 @@ def body_style(app: App[object]) -> Style:
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Returns ``line`` painted as a strip of exactly ``width`` cells. Amounts are masked and glyphs
-    become ASCII if the application says so. ``base`` is the style under the spans. Spaces are
-    painted in the style of the text before them, because every change of style costs about 40
-    bytes, unless that text is a link."""
+    become ASCII if the application says so. ``base`` is the style under the spans. Because every
+    change of style costs about 40 bytes, spaces are painted in the style of the text before them,
+    except after a link."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.

@@ -62,7 +62,12 @@ LINK = (
     "anyio._backends._asyncio",
     "websockets.asyncio.client",
     "swapdesk.flows.connection",
-    "swapdesk.wire.operations",
+    "swapdesk.wire.quotes",
+    "swapdesk.wire.dex",
+    "swapdesk.wire.exchanges",
+    "swapdesk.wire.multi",
+    "swapdesk.wire.account",
+    "swapdesk.wire.health",
     "swapdesk.client.api",
     "swapdesk.flows.quotes.quoting",
     "swapdesk.flows.creation.exchange",
@@ -92,11 +97,10 @@ the remaining modules are imported even while the user types."""
 
 class KeyRest:
     """Waits for pauses between keys. The application calls :meth:`key` at every key. :meth:`wait`
-    returns ``rest`` seconds after the last key; all its calls together wait no longer than
+    returns once no key was pressed for ``rest`` seconds. All waits together take at most
     ``patience`` seconds.
 
-    Time is measured by the event loop and not by the desk's clock, because only the real time
-    without keys matters.
+    Time is measured by the event loop, because the desk's clock may run faster than real time.
     """
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
@@ -125,8 +129,8 @@ async def load(modules: Iterable[str], rest: KeyRest) -> None:
     """Imports ``modules`` one after the other in a thread, each in a pause between keys. Raises
     ImportError if a module cannot be loaded.
 
-    A module that does not exist is skipped, since libraries rename their inner modules, and the
-    code that needs it will import the right one.
+    A module that does not exist is skipped. A library may have renamed it, and the code that needs
+    it imports it by its right name.
     """
     for name in modules:
         await rest.wait()
@@ -194,8 +198,8 @@ def starting_words(*, live: bool, done: int) -> str:
 
 class Session:
     """One run of the desk: the desk itself, its connection, and how far its start has come.
-    ``phase`` is the state of the start, ``done`` counts its finished steps (of :data:`STEPS`), and
-    ``reason`` is the sentence why it failed.
+    ``phase`` is the state of the start, ``done`` is the number of finished steps (of
+    :data:`STEPS`), and ``reason`` says why the start failed.
 
     ``catalog`` is set before the first step is done, ``desk`` with the first step, and ``link``
     before the third.

@@ -133,8 +133,8 @@ def push_right(content: LineLike, width: int) -> Line:
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
     """Returns one row of ``width`` cells with ``left`` at its left end and ``right`` at its right
-    end, at least ``gap`` cells apart. If both do not fit, ``left`` is shortened, or left out if
-    there is no room for it."""
+    end, at least ``gap`` cells apart. If both do not fit, ``left`` is shortened. If there is no
+    room for ``left`` at all, only ``right`` is returned."""
     end = line_of(right)
     size = width_of(end)
     if not size:

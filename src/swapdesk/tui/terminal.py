@@ -1,8 +1,8 @@
 """The base of the applications: what is written to the terminal, and what is read from it.
 
 Nothing hostile is written to the terminal, and no secret to a crash report. The desk ends if its
-terminal is gone: the kernel signals only the leader of a session, so another desk would read the
-end of a closed terminal for ever.
+terminal is gone: the kernel signals only the leader of a session, so a desk that is not that leader
+would read the end of a closed terminal for ever.
 
 Copying uses OSC 52, to which terminals send no answer, so the desk goes by the terminal's name.
 Inside tmux and screen the sequence is also written in a wrapped form. tmux accepts the bare form
@@ -83,7 +83,7 @@ all."""
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
     """Returns how a copied text gets from this terminal to the clipboard, judged by the environment
     variables ``environ`` (None for those of the process). Inside tmux or screen the result names
-    that program, because the terminal around it is not known."""
+    that program, because the terminal in which that program runs is not known."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -233,7 +233,7 @@ class PasteGuard:
 
 def _ends_again(data: str) -> bool:
     """Returns True if ``data``, the input after a sequence that ends a paste, has a second such
-    sequence before a new paste starts. The first one was then part of the pasted text."""
+    sequence before a new paste starts. If so, the first sequence was part of the pasted text."""
     return END in data.partition(START)[0]
 
 
@@ -412,8 +412,8 @@ class SafeApp(App[ReturnType]):
     @property
     def _background_screens(self) -> list[Screen[Any]]:
         """The screens that are visible behind the screen in view; empty if the screen in view is
-        opaque. Textual would always include the next screen below it and lay that screen out at
-        every change."""
+        opaque. Textual itself would always include the next screen below, and lay it out at every
+        change although nobody sees it."""
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
 

@@ -42,9 +42,9 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Reads the desk's own palettes, those in ``user_folder``, and the one in ``theme_file``. What
-    a palette leaves out comes from the desk's own dark or light one. Raises FileNotFoundError if
-    the desk's own palettes are not installed."""
+    """Reads the desk's own palettes, those in ``user_folder``, and the one in ``theme_file``.
+    Colours that a palette leaves out come from the desk's own dark or light palette. Raises
+    FileNotFoundError if the desk's own palettes are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {

@@ -146,23 +146,22 @@ class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
-    """The wallet of one profile and everything that the agent is told about it. ``directory`` holds
-    its keys. ``clock_offset`` is the number of seconds that sandbox time is ahead of the wall
-    clock; it is always 0 in a live profile. ``known`` are addresses that were paid earlier.
-    ``makers`` are the Solana keys with which providers sign their half of a swap, each as
-    (provider, key).
-
-    No value in here can make the agent accept a spender that is not the venue's contract, or a
-    document of unknown shape.
-    """
+    """The wallet of one profile and everything that the agent is told about it. No value in here
+    can make the agent accept a spender that is not the venue's contract, or a document of unknown
+    shape."""
 
     directory: str
+    """The directory of the keys."""
     profile: str
     chains: tuple[ChainLink, ...] = ()
     auto_lock_seconds: float = AUTO_LOCK_SECONDS
     clock_offset: float = 0.0
+    """The number of seconds that sandbox time is ahead of the wall clock; always 0 in a live
+    profile."""
     known: tuple[str, ...] = ()
+    """The addresses that were paid earlier."""
     makers: tuple[tuple[str, str], ...] = ()
+    """The Solana keys with which providers sign their half of a swap, each as (provider, key)."""
 
     @property
     def live(self) -> bool:

@@ -72,10 +72,8 @@ class Match(StrEnum):
 
 
 class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One field of a payload in words: the value to be signed, the value that the quote promised,
-    and whether the two agree. ``weight`` is True if the field is missing in the quote but important
-    (an address, an amount, a spender), so that the user has to type a phrase. ``units`` is a signed
-    amount in base units, None for other fields."""
+    """One field of a payload in words: the value to be signed, the confirmed value, and whether the
+    two agree."""
 
     PRINTED: ClassVar = {
         "field": "field", "signed": "signed", "promised": "promised", "match": "match",
@@ -87,7 +85,10 @@ class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
     promised: str
     match: Match
     weight: bool = False
+    """True for an important field (an address, an amount, a spender) that the quote lacks, so that
+    the user has to type a phrase."""
     units: int | None = None
+    """A signed amount in base units; None for other fields."""
 
 
 class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
@@ -233,8 +234,8 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def executed(self) -> bool:
-        """True if the chain executed this transaction, successfully or not. False if it was not
-        executed, or another one with the same nonce was."""
+        """True if the chain executed this transaction, successfully or not. False if it executed
+        another one with the same nonce, or neither."""
         return self.state is State.DONE or self.code == "FAILED"
 
     @property
@@ -306,8 +307,8 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     """The nonzero approvals of one account on one chain. ``complete`` is True if every approval
-    that the chain ever recorded was checked. It is False if the node does not return old events or
-    there are too many of them; then only the contracts known to the desk were checked."""
+    that the chain ever recorded was checked. It is False if the node does not return all events or
+    there are too many approvals; then approvals of unknown contracts may be missing."""
 
     allowances: tuple[Allowance, ...]
     complete: bool
@@ -315,11 +316,13 @@ class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
 
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
     """The smart account that pays bundles for its owner on one chain. ``address`` is known even
-    before the account exists on the chain. ``balances`` are in the order of the request.
-    ``prepaid`` is the wei deposited in the EntryPoint contract for the account's gas, None if it
-    could not be read. ``deployment`` is the call that creates the account, None if it exists."""
+    before the account exists on the chain."""
 
     address: str
     balances: tuple[Balance, ...]
+    """In the order of the request."""
     prepaid: int | None
+    """The wei deposited in the EntryPoint contract for the account's gas; None if it could not be
+    read."""
     deployment: TransactionPayload | None = None
+    """The call that creates the account; None if it exists."""

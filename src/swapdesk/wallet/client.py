@@ -86,9 +86,8 @@ class WalletClient:
     Every request raises AgentGone if the process ended, and Refused (or its subclass
     WrongPassphrase) if the agent refuses. Every method may be cancelled.
 
-    Requests and answers use two socket pairs, because pipes would be unsafe: any process of the
-    same user could open a pipe of the desk through ``/proc``, even without the right to debug, and
-    write into it as if it were the desk.
+    Requests and answers use socket pairs, because any process of the same user could open a pipe of
+    the desk through ``/proc`` and write into it in the desk's name.
     """
 
     def __init__(
@@ -291,8 +290,8 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Unlocks the keys of ``addresses``, or all keys if that is None. Returns the keys that did
-        not open, each with the reason. Raises WrongPassphrase if none opened."""
+        """Unlocks the keys of ``addresses``, or all keys if ``addresses`` is None. Returns the keys
+        that did not open, each with the reason. Raises WrongPassphrase if none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, key) for key in answer["closed"])
@@ -322,7 +321,7 @@ class WalletClient:
     ) -> tuple[ImportChoice, ...]:
         """Returns the addresses that ``material`` (a mnemonic, raw key or key file) leads to,
         without storing anything. A mnemonic gives one address for each of ``paths``, or for the
-        usual derivation paths if that is None."""
+        usual derivation paths if ``paths`` is None."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -392,8 +391,8 @@ class WalletClient:
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
         """Returns what ``address``, an account of the wallet, holds of ``assets`` on ``chain``.
-        With ``fee``, the answer also says what the network fee of one payment in the native coin
-        costs. Raises Refused if the node does not answer or is on the wrong chain."""
+        With ``fee``, the answer includes the network fee of one payment in the native coin. Raises
+        Refused if the node does not answer or is on the wrong chain."""
         return await self._told(
             Balances,
             "balances",
@@ -432,9 +431,9 @@ class WalletClient:
         )
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """Returns the unsigned Solana transaction that pays the deposit in ``promise``. Raises
-        Refused if the promise has no deposit, or if the node does not answer or is on the wrong
-        chain."""
+        """Returns the unsigned Solana transaction that pays the deposit that the user confirmed.
+        Raises Refused if ``promise`` has no deposit, or if the node does not answer or is on the
+        wrong chain."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
@@ -475,9 +474,9 @@ class WalletClient:
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """Returns the call of a waiting transaction as the agent recorded it, and a new review of
-        it with the same nonce and a higher fee. The call is judged by the promise that it was first
-        signed for, except that gas may cost up to ``gas_units`` of the native coin's smallest
-        unit."""
+        it with the same nonce and a higher fee. The call is judged by what the user confirmed when
+        it was first signed. Gas may cost as much as was confirmed then, or ``gas_units`` of the
+        coin's smallest unit if that is more."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -494,8 +493,8 @@ class WalletClient:
         return from_json(SignedTransaction, answer["transaction"])
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
-        """Returns the transactions that the wallet signed, oldest first. With ``intent_id`` only
-        those of that intent."""
+        """Returns the transactions that the wallet signed, oldest first. ``intent_id`` limits them
+        to one intent."""
         transactions: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:
@@ -533,9 +532,8 @@ async def _streams(
     asking: socket.socket, hearing: socket.socket
 ) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
     """Returns the writer for requests (to ``asking``) and the reader for answers (from
-    ``hearing``). The writer sends or copies each frame at once, as for a pipe, so that the caller
-    can wipe the frame after writing. asyncio's socket transport would keep a reference to the frame
-    itself."""
+    ``hearing``). The writer keeps no reference to a frame after writing it, so that the caller can
+    wipe the frame; asyncio's own socket transport would keep one."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
@@ -547,8 +545,9 @@ async def _streams(
 
 def _refusal(refused: Any) -> Exception:
     """Returns the exception for the ``refused`` member of an answer: Refused or WrongPassphrase, or
-    AgentGone if the member cannot be read. A code that this desk does not know becomes ``defect``,
-    or AgentMissing if packages for signing are missing."""
+    AgentGone if the member cannot be read. A code that this desk does not know is replaced by
+    ``defect``. In place of a refusal with code ``defect``, AgentMissing is returned if packages for
+    signing are missing."""
     try:
         findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])

@@ -98,8 +98,8 @@ Rlp = bytes | list["Rlp"]
 
 def held_against(review: Review, payload: Payload) -> Review:
     """Returns ``review`` with ``agreed`` set: True if the desk computes the same digest for
-    ``payload`` as the agent. If it does not, ``agreed`` is None for a review that refuses the
-    payload already. For any other review it is False, and a refusing finding is added."""
+    ``payload`` as the agent, otherwise False, with a refusing finding added. If the digests differ
+    but the review refuses anyway, ``agreed`` is None and no finding is added."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -111,10 +111,11 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """Returns the 32 bytes that the agent signs for a payload, as 0x-hex; None if they cannot be
-    computed. ``terms`` are the fields that the agent adds to an EVM transaction. The digest of a
-    Solana transaction is SHA-256 of its message, that of a UserOperation its hash (which for
-    EntryPoint v0.7 is signed in the form of EIP-191)."""
+    """Returns the digest that the agent should have signed for a payload, as 0x-hex, computed by
+    the desk itself; None if that is impossible. ``terms`` are the fields that the agent adds to an
+    EVM transaction. The digest of a Solana transaction is SHA-256 of its message. That of a
+    UserOperation is its hash, even where EIP-191 wraps the hash before signing (EntryPoint
+    v0.7)."""
     try:
         match payload:
             case TypedDataPayload():

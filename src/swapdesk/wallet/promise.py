@@ -21,7 +21,7 @@ from swapdesk.wire.price_tiers import PriceTier
 
 class Purpose(StrEnum):
     """What a signature is for. The agent refuses a payload whose content serves a different purpose
-    than it states."""
+    from the stated one."""
 
     APPROVE = "approve"
     """An approval that lets a venue's contract take the token sold: an ERC-20 approval or a signed
@@ -40,7 +40,8 @@ class Purpose(StrEnum):
     FUND = "fund"
     """A plain transfer to the account's own smart account, which later pays a bundle from it."""
     BUNDLE = "bundle"
-    """A UserOperation by which the account's smart account pays several deposits at once."""
+    """A payment of several deposits at once: a UserOperation of the account's smart account, on
+    Solana a transaction of the account itself."""
     DEPLOY = "deploy"
     """The transaction that creates the account's own smart account."""
     WITHDRAW = "withdraw"
@@ -59,24 +60,28 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where and until when an order's deposit of ``units`` (``order.inAmount`` as returned, in base
-    units) is paid. ``tag`` is the memo, None if none is needed. If the order fails, the money goes
-    back to ``refund`` on the deposit's chain. For a paid API call ``order_id`` is the operation,
-    ``tier`` its price tier in the contract, and the other fields are those in its 402 response."""
+    """An order's deposit as the user confirmed it: ``units`` to ``address`` until ``expires``. A
+    paid API call has one too, with the values from its 402 response."""
 
     order_id: str
+    """The order's id; for a paid API call the name of the call's operation."""
     address: str
     tag: str | None
+    """The memo; None if none is needed."""
     units: int
+    """``order.inAmount`` as returned, in base units."""
     expires: datetime
     refund: str | None = None
+    """The address on the deposit's chain to which the money goes back if the order fails."""
     tier: PriceTier | None = None
+    """The price tier of a paid API call in the contract; None for an order."""
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one UserOperation pays at once, all in the token that the promise sells and
-    in the order of their group (the orders paid together). ``multi_id`` is the group's id. A group
-    may need several operations for one token; ``part`` is the number of this operation, from 0."""
+    """The deposits that one signature pays at once: by a UserOperation, on Solana by a transaction.
+    All are in one token, and in the order of their group (the orders paid together). ``multi_id``
+    is the group's id. A group may need several signatures for one token; ``part`` is the number of
+    this one, from 0."""
 
     multi_id: str
     part: int
@@ -100,59 +105,61 @@ class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user confirmed for one swap; the agent compares each payload with it.
-
-    The account pays on ``chain`` (a short name), whose EVM id is ``chain_id``, None on Solana. At
-    most ``sell_units`` may leave. At least ``least_units``, the quoted amount minus the confirmed
-    slippage, must arrive at ``recipient`` on ``chain_out``. The EVM id of that chain is
-    ``chain_out_id``, None if it has none. ``venue`` is the provider code of the quote. The promise
-    ends at ``valid_until``. ``unlimited`` is True if the user typed consent to an approval without
-    a limit.
-
-    ``gas_units`` is the most that one transaction may pay for gas, in the native coin's smallest
-    unit. ``fee_units`` is the most of that coin that a venue may take in addition (a bridge fee).
-    ``bundle`` says what a UserOperation pays. In that case ``sell_units`` limits all its deposits
-    together, and ``gas_units`` limits what the EntryPoint may take for gas. ``withdrawal`` says
-    what a smart account pays its owner.
-    """
+    """What the user confirmed for one swap; the agent compares each payload with it. The account
+    pays on ``chain``, and the output arrives at ``recipient`` on ``chain_out``. The promise ends at
+    ``valid_until``."""
 
     intent_id: str
     account: str
     chain: str
+    """The short name of the chain that is paid on."""
     chain_id: int | None
+    """The EVM id of ``chain``; None on Solana."""
     sell: Asset
     sell_units: int
+    """The most that may leave. For a bundle, the most that all its deposits together may take."""
     buy: Asset
     chain_out: str
     least_units: int
+    """The least that must arrive: the quoted amount minus the confirmed slippage."""
     quoted_units: int
     recipient: str
     venue: str | None
+    """The provider code of the quote."""
     quote_id: str | None
     valid_until: datetime
     gas_units: int
+    """The most that one transaction may pay for gas, in the native coin's smallest unit. For a
+    bundle, the most that the EntryPoint may take for gas."""
     deposit: DepositPromise | None = None
     unlimited: bool = False
+    """True if the user typed consent to an approval without a limit."""
     fee_units: int = 0
+    """The most of the native coin that a venue may take in addition (a bridge fee), in the coin's
+    smallest unit."""
     chain_out_id: int | None = None
+    """The EVM id of ``chain_out``; None if it has none."""
     bundle: BundlePromise | None = None
+    """The deposits that one signature pays; None if no bundle was confirmed."""
     withdrawal: WithdrawalPromise | None = None
+    """What a smart account pays its owner; None if no withdrawal was confirmed."""
 
     @property
     def bundled(self) -> tuple[DepositPromise, ...]:
-        """The deposits that a bundle pays, in their order; empty if the promise has no bundle."""
+        """The deposits that a bundle pays in one payload, in their order; empty if no bundle was
+        confirmed."""
         return () if self.bundle is None else self.bundle.deposits
 
     @property
     def deposits(self) -> tuple[DepositPromise, ...]:
-        """Every deposit that the promise allows to be paid: its own, then those of its bundle.
-        Empty if it has neither."""
+        """Every deposit that the user confirmed to be paid: the single one, then those of the
+        bundle. Empty if there are none."""
         return self.bundled if self.deposit is None else (self.deposit, *self.bundled)
 
     @property
     def taken(self) -> tuple[TakenOut, ...]:
         """The token amounts that a withdrawal pays, without the wei held by the EntryPoint. Empty
-        if the promise has no withdrawal."""
+        if no withdrawal was confirmed."""
         return () if self.withdrawal is None else self.withdrawal.taken
 
     @property

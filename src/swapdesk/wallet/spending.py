@@ -52,8 +52,8 @@ class PolicyChain(Struct, frozen=True, forbid_unknown_fields=True):
 
 class PolicyToken(Struct, frozen=True, forbid_unknown_fields=True):
     """A token that the policy names. It is identified by ``chain_id`` and ``contract`` (None for
-    the chain's native coin), and its amounts are scaled by ``decimals``. ``symbol`` and ``chain``
-    are only shown."""
+    the chain's native coin). ``decimals`` converts its amounts to base units. ``symbol`` and
+    ``chain`` are only shown."""
 
     PRINTED: ClassVar = {
         "symbol": "symbol", "chain": "chain", "contract": "contract", "decimals": "decimals",
@@ -114,10 +114,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits and allowed parties of a wallet. ``chains``, ``tokens`` and ``payees`` list
-    everything allowed; None allows any. ``call_payees`` are the allowed payees of paid API calls;
-    None allows the payees that the user agreed to at the first payment. From the time ``until`` on
-    nothing is signed. A policy without any value allows everything."""
+    """The limits and allowed parties of a wallet. A policy without any value allows everything."""
 
     PRINTED: ClassVar = {
         "prices": "prices", "chains": "chain_names", "tokens": "tokens", "payees": "payees",
@@ -127,10 +124,16 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     limits: tuple[Limit, ...] = ()
     prices: tuple[Price, ...] = ()
     chains: tuple[PolicyChain, ...] | None = None
+    """The allowed chains; None allows any."""
     tokens: tuple[PolicyToken, ...] | None = None
+    """The allowed tokens; None allows any."""
     payees: tuple[str, ...] | None = None
+    """The allowed payees; None allows any."""
     until: datetime | None = None
+    """The time from which on nothing is signed."""
     call_payees: tuple[str, ...] | None = None
+    """The allowed payees of paid API calls. None allows each payee that the user agrees to when a
+    call first pays it."""
 
     @property
     def chain_names(self) -> tuple[str, ...] | None:
@@ -145,8 +148,8 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of a limit is used now and how much is left, both in the limit's unit (tokens or
-    USD). If the use cannot be computed, because an amount without an upper bound or a price was
-    signed, ``used`` is None and ``left`` is 0."""
+    USD). ``used`` is None and ``left`` is 0 if the use cannot be computed, because something signed
+    has no upper bound, or no price."""
 
     PRINTED: ClassVar = {
         "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",

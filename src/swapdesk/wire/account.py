@@ -20,8 +20,9 @@ class RateWindows(WireModel):
 
 
 class RateLimits(WireModel):
-    """The rate limits of an account. ``monthly_request_count`` counts all authenticated requests of
-    the UTC month."""
+    """The rate limits of an account: the allowed requests for quotes and for exchanges.
+    ``monthly_request_count`` is the number of authenticated requests made in the current UTC
+    month."""
 
     monthly_request_count: WireInteger
     quote: RateWindows

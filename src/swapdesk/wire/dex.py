@@ -95,9 +95,8 @@ class GivenSignature(RequestModel):
 
 
 class ChainSignaturesRequest(RequestModel):
-    """Body of ``POST /dex/chainSignatures``, which asks for the next document of a chain of
-    signatures. ``previous_signature`` is the wallet's signature of the previous document;
-    ``signature_step`` counts from 0."""
+    """Body of ``POST /dex/chainSignatures``, which asks for the next document in a chain of
+    signatures. ``previous_signature`` is the wallet's signature of the previous document."""
 
     quote_id: QuoteId
     address_from: Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]

@@ -62,8 +62,8 @@ STATUS_OF: dict[ErrorCode, int] = {
 
 
 class FieldProblem(WireModel):
-    """The reason why one input was refused. ``value`` is what the caller sent, if anything was
-    sent."""
+    """The reason why one input was refused. ``value`` is what the caller sent for this input, or
+    None."""
 
     message: Annotated[str, Display(500)]
     value: Any | None = None

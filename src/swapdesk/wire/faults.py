@@ -31,9 +31,9 @@ EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 
 
 class Fault(Struct, frozen=True):
-    """A fault that the sandbox can produce. A request for it must contain exactly one of the
-    ``selectors``, the members that name the target. If ``unselected`` is True, the request may also
-    contain none of them."""
+    """A fault that the sandbox can produce. ``selectors`` are the members of a request that can
+    name the target; the request must contain exactly one of them, or may contain none if
+    ``unselected`` is True."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -45,8 +45,8 @@ class Fault(Struct, frozen=True):
     does: str
     selectors: tuple[str, ...]
     takes: tuple[str, ...] = ("times",)
-    """The members that a request for this fault may contain in addition to the selector, such as
-    ``seconds``."""
+    """The members that a request for this fault may contain in addition to the name of the fault
+    and its target, such as ``seconds``."""
     seconds: float = 2.0
     """Duration of the fault in seconds if the request does not state ``seconds``."""
     unselected: bool = False
@@ -65,8 +65,8 @@ class Fault(Struct, frozen=True):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The members that a request for this fault may contain in addition to the selector, sorted
-        by name."""
+        """The members that a request for this fault may contain in addition to the name of the
+        fault and its target, in alphabetical order."""
         return tuple(sorted(self.takes))
 
 
@@ -241,9 +241,9 @@ REMOVED = {
 
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
-    """Returns the fault with this name. ``given`` are the members of the request's body. Raises
-    FaultRefused if no fault has this name, if the fault does not take one of these members, or if
-    the members select more or fewer targets than the fault allows."""
+    """Returns the fault with this name. ``given`` are the names of the members in the request's
+    body. Raises FaultRefused if no fault has this name, if ``given`` contains a member that the
+    fault does not take, or if too many or no targets are given."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

@@ -19,12 +19,13 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 class WireModel(BaseModel):
     """A response object. When it is read, absent and null mean the same. When it is written, a
-    field that is None is left out, unless the contract gives null a meaning: these fields are in
-    ``NULLABLE``.
+    field that is None is left out, unless it is in ``NULLABLE``, because the contract gives its
+    null a meaning.
 
     ``SHARED`` names the fields whose values repeat in many objects, so that their JSON is made once
     and reused. ``REQUIRED`` lists the wire names of the fields that the specification requires; a
-    reader may require fewer. If it is None, the fields that are never left out are required.
+    reader may require fewer. If ``REQUIRED`` is None, the fields that are never left out are
+    required.
     """
 
     model_config = ConfigDict(

@@ -16,18 +16,20 @@ from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber, WireInteger
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.errors import FieldProblem
+from swapdesk.wire.exchanges import Address, Memo
 from swapdesk.wire.model import RequestModel, WireModel
-from swapdesk.wire.orders import Address, Memo, Order
+from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import ProviderCodes
 
 MOST_ORDERS = 50
-"""The most orders of one group."""
+"""The largest number of orders in one group."""
 
 MOST_DEPOSITS = 10
-"""The most deposits in one Solana transaction, however small they are (contract 9.15)."""
+"""The largest number of deposits in one Solana transaction, even if it has room for more (contract
+9.15)."""
 
 MOST_BATCHES = 50
-"""The most batches of a bundle; a submission with more signatures is refused."""
+"""The largest number of batches in a bundle. A submission with more signatures is refused."""
 
 Hash32 = Annotated[str, Identity(66, pattern=r"^0x[0-9a-fA-F]{64}$")]
 EvmAddress = Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]
@@ -105,7 +107,7 @@ class MultiOrderError(WireModel):
 
 
 class MultiOrderResult(WireModel):
-    """The result of one order of the request: the created order, or the error."""
+    """The result for one order of a group: the created order, or the error."""
 
     order: Order | None = None
     error: MultiOrderError | None = None
@@ -187,13 +189,10 @@ class UserOperation(WireModel):
 
 class EvmTransactionData(WireModel):
     """What a wallet signs to have one batch of deposits paid, and the call with which the smart
-    account's owner funds the batch.
-
-    The wallet computes the hash of ``user_operation`` itself and only compares it with
-    ``user_op_hash``. ``to``, ``data`` and ``value`` (in wei) are the funding call. If the call
-    moves a token, ``token_amount`` is the amount. Services other than this one may leave out the
-    operation.
-    """
+    account's owner funds the batch. The wallet computes the hash of ``user_operation`` itself and
+    only compares it with ``user_op_hash``. ``to``, ``data`` and ``value`` (in wei) are the funding
+    call. If the call moves a token, ``token_amount`` is the amount. Some other services leave out
+    ``user_operation``; it is then None."""
 
     user_op_hash: Hash32
     to: EvmAddress
@@ -244,6 +243,6 @@ class MultiSubmitRequest(RequestModel):
 
 
 class MultiSubmission(WireModel):
-    """The hashes of all operations that were handed to the bundler."""
+    """The hashes of all UserOperations that were handed to the bundler."""
 
     user_op_hashes: list[Hash32]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from enum import StrEnum
-from typing import Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
-from pydantic import BaseModel
 
 from swapdesk.wire.errors import ErrorCode as E
 from swapdesk.wire.price_tiers import PriceTier
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class Access(StrEnum):
@@ -35,12 +39,16 @@ class RateClass(StrEnum):
 
 
 class Operation(Struct, frozen=True):
-    """One operation of the API. ``result`` is any type that a pydantic TypeAdapter accepts;
-    ``result_limit`` is the largest answer that a client reads, in bytes; ``deadline`` is the
-    client's total time for a call, in seconds.
+    """One operation of the API. ``result_limit`` is the largest answer that a client reads, in
+    bytes; ``deadline`` is the client's total time for a call, in seconds.
 
-    ``links`` maps each operation that may follow to its inputs that this operation provides. Each
-    input is mapped to a JSON pointer into this operation's result.
+    Models are named as ``module:Name`` within this package; ``[]`` at the end means a list of them.
+    A model's module is imported only when the model is first asked for, because most commands need
+    one or two, and importing all would take a fifth of a command's time.
+
+    ``links`` says which operations may follow and what this one provides for them: for each
+    operation, the names of the inputs, each mapped to a JSON pointer to its value in this
+    operation's result.
     """
 
     name: str
@@ -50,10 +58,10 @@ class Operation(Struct, frozen=True):
     access: Access
     rate_class: RateClass
     price_tier: PriceTier
-    result: Any
-    path_parameters: type[BaseModel] | None = None
-    query: type[BaseModel] | None = None
-    body: type[BaseModel] | None = None
+    result_name: str
+    path_name: str | None = None
+    query_name: str | None = None
+    body_name: str | None = None
     errors: tuple[E, ...] = ()
     result_limit: int = 1 << 20
     deadline: float = 10.0
@@ -63,5 +71,36 @@ class Operation(Struct, frozen=True):
     15.2)."""
 
     @property
+    def result(self) -> Any:
+        """The type of the result, which any pydantic TypeAdapter accepts."""
+        return _PLAIN.get(self.result_name) or _named(self.result_name)
+
+    @property
+    def path_parameters(self) -> type[BaseModel] | None:
+        return _named(self.path_name) if self.path_name is not None else None
+
+    @property
+    def query(self) -> type[BaseModel] | None:
+        return _named(self.query_name) if self.query_name is not None else None
+
+    @property
+    def body(self) -> type[BaseModel] | None:
+        return _named(self.body_name) if self.body_name is not None else None
+
+    @property
     def writes(self) -> bool:
         return self.method == "POST"
+
+
+_PLAIN = {"boolean": bool, "object": dict[str, Any]}
+"""The results that need no model."""
+
+
+@cache
+def _named(name: str) -> Any:
+    """Imports the model, or the list of models, that ``name`` names."""
+    module, _, model = name.partition(":")
+    kind: Any = getattr(
+        importlib.import_module(f"{__package__}.{module}"), model.removesuffix("[]")
+    )
+    return list[kind] if model.endswith("[]") else kind

@@ -7,61 +7,12 @@ Add a row together with its handler. Paths are relative to ``{base_url}/v2`` (co
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec.structs import replace
 
-from swapdesk.wire.account import (
-    ChartPoint,
-    ChartQuery,
-    CommissionQuery,
-    CommissionSummary,
-    RateLimits,
-    VolumeStatistics,
-    WeeklyVolume,
-)
-from swapdesk.wire.chains import ChainList, ChainQuery, ProviderQuery, SwapProvider
-from swapdesk.wire.dex import (
-    ApproveAnswer,
-    ApproveRequest,
-    ChainSignaturesRequest,
-    ConfirmTransactionRequest,
-    SignatureRequirement,
-)
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorCode as E
-from swapdesk.wire.health import Health
-from swapdesk.wire.multi import (
-    MultiBuildRequest,
-    MultiExchange,
-    MultiExchangeRequest,
-    MultiExchangeStatus,
-    MultiPath,
-    MultiSenderQuery,
-    MultiSubmission,
-    MultiSubmitRequest,
-    MultiTransactions,
-)
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.orders import (
-    ExchangeRequest,
-    Order,
-    OrderList,
-    OrderPath,
-    OrderQuery,
-    PrivateSendRequest,
-)
 from swapdesk.wire.price_tiers import PriceTier
-from swapdesk.wire.quotes import (
-    PairLimits,
-    PairLimitsQuery,
-    PrivateSendQuery,
-    PrivateSendQuoteList,
-    QuoteList,
-    QuoteQuery,
-)
-from swapdesk.wire.tokens import Token, TokenPath, TokenQuery, TokenSearchResult
-from swapdesk.wire.webhooks import WebhookAcknowledgement, WebhookEvent, WebhookPath
 
 BODY_LIMIT = 256 * 1024
 """The largest request body that the service reads, in bytes."""
@@ -119,7 +70,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Access.OPEN,
         RateClass.NONE,
         PriceTier.FREE,
-        Health,
+        "health:Health",
         errors=(E.VALIDATION_ERROR, *_ALWAYS),
     ),
     Operation(
@@ -128,7 +79,7 @@ OPERATIONS: tuple[Operation, ...] = (
         DESCRIPTION_PATH,
         "The OpenAPI 3.0 description of this service",
         *_REFERENCE,
-        dict[str, Any],
+        "object",
         errors=_READ,
         result_limit=4 * _MIB,
     ),
@@ -138,8 +89,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/chains",
         "Enabled chains",
         *_REFERENCE,
-        ChainList,
-        query=ChainQuery,
+        "chains:ChainList",
+        query_name="chains:ChainQuery",
         errors=_READ,
         result_limit=8 * _MIB,
     ),
@@ -149,8 +100,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/tokens",
         "Search tokens",
         *_REFERENCE,
-        TokenSearchResult,
-        query=TokenQuery,
+        "tokens:TokenSearchResult",
+        query_name="tokens:TokenQuery",
         errors=_READ,
         result_limit=8 * _MIB,
     ),
@@ -160,8 +111,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/tokens/{id}",
         "One token",
         *_REFERENCE,
-        Token,
-        path_parameters=TokenPath,
+        "tokens:Token",
+        path_name="tokens:TokenPath",
         errors=(*_TOKENS, *_READ),
     ),
     Operation(
@@ -170,8 +121,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/swaps",
         "Swap providers",
         *_REFERENCE,
-        list[SwapProvider],
-        query=ProviderQuery,
+        "chains:SwapProvider[]",
+        query_name="chains:ProviderQuery",
         errors=_READ,
     ),
     Operation(
@@ -180,8 +131,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/minMax",
         "Smallest and largest amounts of a pair, by route type",
         *_REFERENCE,
-        PairLimits,
-        query=PairLimitsQuery,
+        "quotes:PairLimits",
+        query_name="quotes:PairLimitsQuery",
         errors=(*_TOKENS, *_READ),
     ),
     Operation(
@@ -190,8 +141,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/quotes",
         "Quotes of every route type for a pair and an amount",
         *_QUOTES,
-        QuoteList,
-        query=QuoteQuery,
+        "quotes:QuoteList",
+        query_name="quotes:QuoteQuery",
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
@@ -207,8 +158,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/quotes/private-send",
         "Quotes for sending a token privately to another wallet",
         *_QUOTES,
-        PrivateSendQuoteList,
-        query=PrivateSendQuery,
+        "quotes:PrivateSendQuoteList",
+        query_name="quotes:PrivateSendQuery",
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
@@ -220,8 +171,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges",
         "Create an order from a quote",
         *_CREATES,
-        Order,
-        body=ExchangeRequest,
+        "orders:Order",
+        body_name="exchanges:ExchangeRequest",
         errors=_CREATE,
         deadline=30.0,
         links=_FROM_ORDER,
@@ -232,8 +183,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges/private-send",
         "Create a private send from its quote",
         *_CREATES,
-        Order,
-        body=PrivateSendRequest,
+        "orders:Order",
+        body_name="exchanges:PrivateSendRequest",
         errors=_CREATE,
         deadline=30.0,
         links=_FROM_ORDER,
@@ -244,8 +195,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges/multi",
         "Create a group of orders that sell on one chain",
         *_CREATES,
-        MultiExchange,
-        body=MultiExchangeRequest,
+        "multi:MultiExchange",
+        body_name="multi:MultiExchangeRequest",
         errors=_CREATE_GROUP,
         result_limit=2 * _MIB,
         deadline=30.0,
@@ -260,8 +211,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges/multi/{multiId}",
         "A group of orders and the bundle that funds it, within 48 hours of creation",
         *_OWN,
-        MultiExchangeStatus,
-        path_parameters=MultiPath,
+        "multi:MultiExchangeStatus",
+        path_name="multi:MultiPath",
         errors=_OWN_GROUP,
         result_limit=2 * _MIB,
     ),
@@ -271,9 +222,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges/multi/{multiId}/tx/build",
         "What the sender signs to pay the deposits of a group",
         *_PAYMENT,
-        MultiTransactions,
-        path_parameters=MultiPath,
-        body=MultiBuildRequest,
+        "multi:MultiTransactions",
+        path_name="multi:MultiPath",
+        body_name="multi:MultiBuildRequest",
         errors=_BUILD,
         result_limit=2 * _MIB,
         deadline=20.0,
@@ -284,9 +235,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges/multi/{multiId}/tx",
         "The transactions that pay the deposits of a group on Solana",
         *_PAYMENT,
-        MultiTransactions,
-        path_parameters=MultiPath,
-        query=MultiSenderQuery,
+        "multi:MultiTransactions",
+        path_name="multi:MultiPath",
+        query_name="multi:MultiSenderQuery",
         errors=_OWN_GROUP,
         result_limit=2 * _MIB,
         deadline=20.0,
@@ -297,9 +248,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "/exchanges/multi/{multiId}/tx",
         "Submit the signatures of the bundle that was built",
         *_PAYMENT,
-        MultiSubmission,
-        path_parameters=MultiPath,
-        body=MultiSubmitRequest,
+        "multi:MultiSubmission",
+        path_name="multi:MultiPath",
+        body_name="multi:MultiSubmitRequest",
         errors=(E.NOT_FOUND, E.INVALID_SWAP, *_WRITE),
         deadline=30.0,
     ),
@@ -311,8 +262,8 @@ OPERATIONS: tuple[Operation, ...] = (
         Access.READ,
         RateClass.READ,
         PriceTier.STATUS,
-        Order,
-        path_parameters=OrderPath,
+        "orders:Order",
+        path_name="orders:OrderPath",
         errors=(E.NOT_FOUND, *_READ),
         links={"list_orders": _SAME_TOKENS},
     ),
@@ -322,8 +273,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/orders",
         "Orders of the last 48 hours",
         *_OWN,
-        OrderList,
-        query=OrderQuery,
+        "orders:OrderList",
+        query_name="orders:OrderQuery",
         errors=_KEY_READ,
         result_limit=8 * _MIB,
     ),
@@ -333,8 +284,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/dex/approve",
         "What a wallet has to approve or to sign for a DEX quote",
         *_ASKS,
-        ApproveAnswer,
-        body=ApproveRequest,
+        "dex:ApproveAnswer",
+        body_name="dex:ApproveRequest",
         errors=_ASKED_OF_CHAINS,
         deadline=20.0,
     ),
@@ -344,8 +295,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/dex/allowance",
         "Whether the venue of a DEX quote may take the tokens already",
         *_ASKS,
-        bool,
-        body=ApproveRequest,
+        "boolean",
+        body_name="dex:ApproveRequest",
         errors=_ASKED_OF_CHAINS,
         deadline=20.0,
     ),
@@ -355,8 +306,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/dex/chainSignatures",
         "The next step of a chain of signatures",
         *_ASKS,
-        list[SignatureRequirement],
-        body=ChainSignaturesRequest,
+        "dex:SignatureRequirement[]",
+        body_name="dex:ChainSignaturesRequest",
         errors=_ASKED_OF_CHAINS,
         deadline=20.0,
     ),
@@ -366,8 +317,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/dex/confirmTx",
         "Tell that the transaction of a DEX order was sent, or that its venue may settle it",
         *_PAYMENT,
-        bool,
-        body=ConfirmTransactionRequest,
+        "boolean",
+        body_name="dex:ConfirmTransactionRequest",
         errors=(E.NOT_FOUND, E.ALREADY_SUBMITTED, *_ASKED_OF_CHAINS),
         deadline=20.0,
     ),
@@ -377,7 +328,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/rateLimits",
         "Effective limits of the calling partner",
         *_ASKS,
-        RateLimits,
+        "account:RateLimits",
         errors=_KEY_READ,
     ),
     Operation(
@@ -386,8 +337,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/commissions/summary",
         "What the calling partner earned, in all or in one month",
         *_ASKS,
-        CommissionSummary,
-        query=CommissionQuery,
+        "account:CommissionSummary",
+        query_name="account:CommissionQuery",
         errors=_KEY_READ,
     ),
     Operation(
@@ -396,7 +347,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/stats/volume",
         "Finished orders of the calling partner and their value",
         *_ASKS,
-        VolumeStatistics,
+        "account:VolumeStatistics",
         errors=_KEY_READ,
     ),
     Operation(
@@ -405,7 +356,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/stats/weeklyVolume",
         "The same by week, from the first order on",
         *_ASKS,
-        list[WeeklyVolume],
+        "account:WeeklyVolume[]",
         errors=_KEY_READ,
     ),
     Operation(
@@ -414,8 +365,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/stats/chart",
         "The same by day or month",
         *_ASKS,
-        list[ChartPoint],
-        query=ChartQuery,
+        "account:ChartPoint[]",
+        query_name="account:ChartQuery",
         errors=_KEY_READ,
     ),
     Operation(
@@ -426,9 +377,9 @@ OPERATIONS: tuple[Operation, ...] = (
         Access.OPEN,
         RateClass.NONE,
         PriceTier.FREE,
-        WebhookAcknowledgement,
-        path_parameters=WebhookPath,
-        body=WebhookEvent,
+        "webhooks:WebhookAcknowledgement",
+        path_name="webhooks:WebhookPath",
+        body_name="webhooks:WebhookEvent",
         errors=(
             E.BAD_REQUEST,
             E.INVALID_API_CREDENTIALS,
@@ -447,9 +398,9 @@ BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPER
 
 
 def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
-    """Returns the operations of a service that writes the names of this dialect. In the vendor's
-    dialect the OpenAPI document needs no credentials (contract 13.2); otherwise the two tables are
-    the same."""
+    """Returns the operations of a service that writes the names of this dialect. The dialects
+    differ only in the OpenAPI document, which needs no credentials in the vendor's dialect
+    (contract 13.2)."""
     if dialect is Dialect.CONTRACT:
         return OPERATIONS
     health, described = BY_NAME["health"], BY_NAME["openapi"]

@@ -1,5 +1,4 @@
-"""Orders, their states and lists (contract 8.1 to 8.22), and the request bodies that create an
-order (7.1 to 7.3)."""
+"""Orders, their states and lists (contract 8.1 to 8.22)."""
 
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, Self
@@ -8,56 +7,21 @@ from pydantic import (
     Field,
     JsonValue,
     SerializerFunctionWrapHandler,
-    field_validator,
     model_serializer,
     model_validator,
 )
 
 from swapdesk.wire.chains import Link, ProviderCode
-from swapdesk.wire.dex import GivenSignature
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, alias
-from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId, QuoteId
+from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
 from swapdesk.wire.encoding.interning import Shared
-from swapdesk.wire.encoding.numbers import Amount, BodyNumber, WireInteger
+from swapdesk.wire.encoding.numbers import Amount, WireInteger
 from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryTime
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
-from swapdesk.wire.quotes import LegFilters, SortOrder
 from swapdesk.wire.tokens import Token
-
-Address = Annotated[str, Identity(200)]
-Memo = Annotated[str, Identity(64)]
-
-
-class PrivateSendRequest(LegFilters):
-    """Body of ``POST /exchanges/private-send``; ``quote_id`` is the id of a private-send quote.
-    ``markup`` and the leg filters may repeat the values of the quote. If they differ from the
-    quote, a floating quote is priced again within its route type, and a fixed quote is refused
-    (contract 7.11)."""
-
-    quote_id: QuoteId
-    address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
-    destination_tag: Memo | None = None
-    refund_address: Address | None = None
-    refund_extra_id: Memo | None = None
-    intermediate_refund_address: Address | None = None
-    wallet_info: Annotated[str, Identity(256)] | None = None
-    markup: Annotated[BodyNumber, Field(ge=0, le=4)] | None = None
-
-
-class ExchangeRequest(PrivateSendRequest):
-    """Body of ``POST /exchanges``. DEX routes require ``address_from`` and may need ``signatures``;
-    centralized routes ignore both. An empty list of signatures counts as absent, because clients of
-    the vendor's service send an empty list if there is nothing to sign."""
-
-    address_from: Address | None = None
-    signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None
-
-    @field_validator("signatures")
-    @classmethod
-    def _none(cls, given: list[GivenSignature] | None) -> list[GivenSignature] | None:
-        return given or None
 
 
 class OrderStatusCode(IntEnum):
@@ -127,8 +91,8 @@ class Order(WireModel):
     REQUIRED = frozenset({"serviceId", "status"})
     SHARED = frozenset({"in_token", "out_token"})
     JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
-    """Fields that must be read from the same order object: ``is_dex`` decides whether the deposit
-    address and tag are kept."""
+    """Fields that must not be read separately: ``is_dex`` decides whether the deposit address and
+    tag are kept."""
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"
@@ -219,7 +183,7 @@ class Order(WireModel):
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
-        """Removes the deposit address and tag of a swap on a chain. Such a swap has no deposit: its
+        """Removes the deposit address and tag of an on-chain swap. Such a swap has no deposit: its
         address repeats the sender and must not be paid to (contract 8.22)."""
         if self.is_dex and self.deposit_address is not None:
             object.__setattr__(self, "deposit_address", None)

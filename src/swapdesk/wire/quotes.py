@@ -7,21 +7,13 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from swapdesk.wire.chains import Link, ProviderCode
+from swapdesk.wire.choices import RouteType, SortOrder
 from swapdesk.wire.encoding.ids import ObjectId, QuoteId
 from swapdesk.wire.encoding.numbers import Amount, Ceiling, WireInteger
 from swapdesk.wire.encoding.query import FreeText, QueryBoolean, QueryInteger, QueryNumber
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.encoding.timestamps import OptionalTime
 from swapdesk.wire.model import RequestModel, WireModel
-
-
-class RouteType(StrEnum):
-    """The type of a route. A ``private`` route uses two hops, so that deposit and payout cannot be
-    linked."""
-
-    PRIVATE = "private"
-    STANDARD = "standard"
-    DEX = "dex"
 
 
 class FilteredReason(StrEnum):
@@ -132,11 +124,6 @@ class QuoteSort(StrEnum):
     DURATION = "duration"
 
 
-class SortOrder(StrEnum):
-    ASC = "asc"
-    DESC = "desc"
-
-
 ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]
 """Short codes of providers. In a query the parameter is repeated, once for each code. ``swaps``
 refuses the code of a provider that is switched off."""
@@ -153,12 +140,13 @@ class LegFilters(RequestModel):
 
 
 class RouteOptions(LegFilters):
-    """The parameters that both kinds of quotes have (contract 6.9 to 6.20).
+    """The parameters that requests for quotes of swaps and of private sends have in common
+    (contract 6.9 to 6.20).
 
     ``markup`` is in percent; if it is absent, the account's default applies. ``rotate_fallback``
     requires ``rotate_payout_wallets``. ``deviation_threshold`` (in percent) and
     ``rotation_lookback`` (a number of orders) apply only with ``rotate_payout_wallets``. If
-    ``use_xmr`` is true, the hop of a private route goes through XMR.
+    ``use_xmr`` is true, the coin between the two exchanges of a private route is XMR.
     """
 
     fixed: QueryBoolean = False
@@ -201,8 +189,8 @@ class PrivateSendQuery(RouteOptions):
 
 
 class Limits(WireModel):
-    """The limits of one route type: ``min`` and ``max`` for the amount sent, ``minOut`` and
-    ``maxOut`` for the amount received. ``max`` and ``max_out`` are None if the service states no
+    """The limits of one route type: ``min`` and ``max`` for the amount sent, ``min_out`` and
+    ``max_out`` for the amount received. ``max`` and ``max_out`` are None if the service states no
     upper bound, as services other than this one may do (contract 6.2)."""
 
     REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
@@ -214,7 +202,8 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair by route type. Each may be null (contract 6.1)."""
+    """The limits of a pair, with one field for each route type, which may be null (contract
+    6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 

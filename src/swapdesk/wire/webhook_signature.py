@@ -13,15 +13,16 @@ import re
 
 SECRET_PREFIX = "whsec_"
 WINDOW_SECONDS = 300
-"""The most seconds by which the time of a signature may differ from the receiver's, in either
-direction."""
+"""The largest allowed difference in seconds, in either direction, between the time of a signature
+and the receiver's time."""
 _VERSION = "v1,"
 _ID = re.compile(r"[A-Za-z0-9_:-]{1,128}", re.ASCII)
 _TIMESTAMP = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 
 
 def secret_of(key: bytes) -> str:
-    """Returns the text of a secret; ``key`` should be 24 to 64 random bytes."""
+    """Returns a secret as text: ``whsec_`` followed by ``key`` in base64. ``key`` should be 24 to
+    64 random bytes."""
     return SECRET_PREFIX + base64.b64encode(key).decode()
 
 
@@ -39,7 +40,8 @@ def is_webhook_id(text: str) -> bool:
 
 
 def read_timestamp(text: str) -> int | None:
-    """Returns the seconds since 1970; None for anything but a plain whole number."""
+    """Returns the seconds since 1970 that the text states; None if the text is not a plain whole
+    number."""
     return int(text) if _TIMESTAMP.fullmatch(text) else None
 
 

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from http_clients import node_transport
+from rows import each_row
 from swapdesk.chain.node_http import NodeRefused, NodeUncertain
 from swapdesk.chain.rpc.solana import SolanaClient, first_signature
 
@@ -82,7 +83,7 @@ async def test_a_repeat_counts_as_sent_and_other_refusals_do_not() -> None:
                 await client.send(RAW)
 
 
-@pytest.mark.parametrize("told", [{}, {"error": "no"}, {"error": {"code": "1"}}])
+@each_row("told", [{}, {"error": "no"}, {"error": {"code": "1"}}])
 async def test_an_answer_that_says_nothing_is_uncertain(told: dict[str, Any]) -> None:
     node = Node(lambda asked: httpx2.Response(200, json={"id": asked["id"], **told}))
     async with node.client() as client:
@@ -91,7 +92,7 @@ async def test_an_answer_that_says_nothing_is_uncertain(told: dict[str, Any]) ->
     assert len(node.asked) == 1
 
 
-@pytest.mark.parametrize("lie", [None, "5", 5.0, -1, 1 << 64, True, {}, []])
+@each_row("lie", [None, "5", 5.0, -1, 1 << 64, True, {}, []])
 async def test_amounts_are_whole_numbers(lie: Any) -> None:
     async with value(lie).client() as client:
         with pytest.raises(NodeUncertain):
@@ -132,7 +133,7 @@ async def test_what_a_simulation_moves_is_read() -> None:
         assert (await client.simulate(RAW, KEYS)).moves is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"preBalances": [1]},
@@ -155,7 +156,7 @@ async def test_moves_of_another_shape_are_no_answer(changes: dict[str, Any]) -> 
             await client.simulate(RAW, KEYS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lie",
     [
         [],
@@ -178,7 +179,7 @@ async def test_an_unknown_transaction_is_none() -> None:
         assert await client.status(SIGNATURE) is None
 
 
-@pytest.mark.parametrize("raw", [b"", b"\1" + bytes(63), b"\0" + bytes(200), b"\x80" + bytes(200)])
+@each_row("raw", [b"", b"\1" + bytes(63), b"\0" + bytes(200), b"\x80" + bytes(200)])
 def test_only_a_signed_transaction_has_a_name(raw: bytes) -> None:
     with pytest.raises(ValueError, match="no transaction"):
         first_signature(raw)

@@ -18,6 +18,7 @@ from solders.system_program import advance_nonce_account as other_advance
 from solders.system_program import transfer as other_transfer
 from solders.token.associated import get_associated_token_address
 
+from rows import each_row
 from sampling import examples
 from swapdesk.chain.solana import (
     MOST_ROWS,
@@ -111,7 +112,7 @@ def test_encodings_are_those_of_the_library() -> None:
         assert token_account(source, destination, program) == theirs
 
 
-@pytest.mark.parametrize("units", [-1, 1 << 64])
+@each_row("units", [-1, 1 << 64])
 def test_amounts_that_do_not_fit_are_refused(units: int) -> None:
     with pytest.raises(OverflowError):
         Transfer(KEYS[0], KEYS[1], units).build()

@@ -17,6 +17,7 @@ from msgspec import Struct
 from flows.batch.test_reading import read_sheet
 from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
 from flows.orders import ETH, RECIPIENT, order
+from rows import each_row
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_report import GroupDocument
 from swapdesk.client.api import PartnerApi
@@ -190,16 +191,6 @@ async def test_rows_that_may_have_been_created_are_in_no_other_batch(desk: Desk)
     )
     with pytest.raises(NotCreatable):
         desk.creation.write(plan, agreed=True, again=True)
-
-
-async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
-    plan = await desk.plan(*CLEAN, "@bob,0.0001,ETH,base,,,USDC.ethereum")
-    with pytest.raises(NotCreatable):
-        desk.creation.write(plan)
-    unlimited = await desk.planner.judged(plan.sheet)
-    with pytest.raises(NotCreatable):
-        desk.creation.write(unlimited)
-    assert newest_batches(desk.journal.ledger, 9) == []
 
 
 async def test_a_row_that_is_doubted_is_agreed_to_before_it_is_written(desk: Desk) -> None:
@@ -398,7 +389,7 @@ def asked(**changes: Any) -> MultiOrderRequest:
     return MultiOrderRequest(**{**fields, **changes})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         ({"in_token_id": ETH.id}, "token sold"),
@@ -424,7 +415,7 @@ def test_a_memo_of_the_row_has_to_be_repeated() -> None:
     assert differing(row, ORDER.model_copy(update={"receiver_tag": "70417"})) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {},

@@ -24,8 +24,9 @@ from swapdesk.flows.transactions import Agreed, Outcome, Pace
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.orders import Order
-from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
+from swapdesk.wire.quotes import Quote, QuoteQuery
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
 from world import World

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from flows.dex.boundaries import striking
 from flows.dex.swapping import SolanaPlace, Swapper
 from flows.dishonest_solana import other_blockhash, other_payee
 from flows.faulty_network import DishonestService
-from swapdesk.flows.creation.creates import acts_of, open_swaps
+from swapdesk.flows.creation.creates import acts_of
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.orders.told_transaction import told_by
@@ -84,24 +82,6 @@ async def test_coins_for_tokens_to_somebody_else(
         assert await other.holds(usdc) >= promise_of(intent).least_units
         assert await someone.holds(usdc) == 0
         assert await someone.holds(sol) < 10**9 - FEE
-
-
-async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
-    place: SolanaPlace, someone: Swapper
-) -> None:
-    usdc, sol = place.floor.coins()
-    intent = await someone.intent("at", usdc, sol, "60")
-    place.floor.world.faults.set("drop_transaction", "chain", "solana", times=1_000)
-    ended = partial(place.floor.world.time.pass_blocks, 150 + 32)
-    with striking("wallet.broadcast.after.1", ended):
-        outcome = await someone.flow().swap(intent)
-    assert outcome.refused, outcome
-    assert outcome.code == "LOST"
-    assert "in your wallet" in outcome.failure.money
-    assert await someone.holds(usdc) == 100 * 10**6
-    assert open_swaps(someone.journal.ledger) == []
-    (signed,) = await someone.agent.transactions(intent.id)
-    assert signed.word == "lost"
 
 
 async def test_who_reads_too_long_signs_nothing(place: SolanaPlace, someone: Swapper) -> None:

@@ -5,14 +5,54 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from flows.orders import NOW
-from flows.support.cases import case_of
-from flows.support.test_case_file import EVERYTHING, call, facts, named, written
-from swapdesk.flows.support.case_file import CaseFile, Shown, file_bytes, read_bytes
+from flows.orders import NOW, intent, order
+from flows.support.cases import REQUEST, Case, case_of, sent
+from swapdesk.client.exchange_log import Exchange
+from swapdesk.flows.support.case_file import CaseFile, Shown, case_file, file_bytes, read_bytes
+from swapdesk.flows.support.support_case import CaseFacts, DeskFacts
+
+PROGRAM = {"swapdesk": "1.0.0", "service": "sandbox"}
+EVERYTHING = tuple(get_args(Shown))
+
+
+def call(number: int, target: str, body: bytes = b"") -> Exchange:
+    return Exchange(
+        number, NOW, "getOrder", "GET", target, 1, (), body, 404, "7f00aa11", (), b"", 0, 12.0,
+        "NOT_FOUND",
+    )  # fmt: skip
+
+
+def facts(case: Case) -> CaseFacts:
+    first = order(intent(route=case.route) if case.tracked.get("intent", True) else None)
+    return CaseFacts(
+        case.now,
+        case.whole,
+        case.made,
+        ((NOW, "create", first), (case.now, "read", case.whole.order)),
+        REQUEST,
+        case.known or DeskFacts(),
+        (call(1, f"/v2/orders/{first.service_id}"),),
+    )
+
+
+def named(one: CaseFacts) -> CaseFacts:
+    """With a recipient of the address book, a memo and what was paid, where an intent was
+    confirmed."""
+    if one.tracked.intent is None:
+        return one
+    known = replace(one.tracked.intent, recipient_label="@landlady", memo="rent for May")
+    state = one.tracked.order.model_copy(update={"receiver_tag": "rent for May"})
+    own = sent("sent")[0]
+    return replace(one, tracked=replace(one.tracked, order=state, intent=known, own_payment=own))
+
+
+def written(one: CaseFacts, shown: tuple[Shown, ...] = (), **more: Any) -> CaseFile:
+    return case_file(one, shown, program=PROGRAM, **more)
+
 
 LATER = NOW + timedelta(days=1, minutes=6)
 TIMES = ("at", "written", "created")

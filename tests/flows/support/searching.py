@@ -20,9 +20,11 @@ from swapdesk.flows.support.order_search import Answer, OrderSearch, Place, begu
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.paths import private_directory, write_private
 from swapdesk.wallet.accounts import ChainLink
+from swapdesk.wire.choices import RouteType
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiOrderRequest
-from swapdesk.wire.orders import ExchangeRequest, Order
-from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.orders import Order
+from swapdesk.wire.quotes import QuoteQuery
 from tui.desk_run import Market
 from world import FIRST_KEY, URL
 

@@ -1,5 +1,9 @@
 """A support file tells what the desk showed, nothing that was not asked for, and is hostile until
-it was read."""
+it was read.
+
+A case as a web page shows what the desk shows of its file, as the words of whoever wrote it, and
+nothing in it runs.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import cycle
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,63 +22,48 @@ import pytest
 from msgspec.structs import replace
 
 from corpus import load
+from corpus.texts import control_texts, invisible_texts, web_texts
 from flows.orders import NOW, intent, order
-from flows.support.cases import CASES, HASH, REQUEST, Case, sent
-from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
-from swapdesk.client.exchange_log import Exchange
+from flows.support.case_documents import (
+    EVERYTHING,
+    call,
+    document_of,
+    facts,
+    named,
+    read_document,
+    texts_of,
+    whole_case,
+    with_texts,
+    written,
+)
+from flows.support.cases import CASES, HASH
+from flows.support.test_pasted_text import KEYS, OWN_SECRET, WORDS
+from rows import each_row
+from swapdesk import __version__
 from swapdesk.flows.support.case_file import (
     MOST_BYTES,
+    NOT_OUR_REPLY,
+    NOT_OURS,
+    WHOSE,
     CaseFile,
     CaseFileRefused,
     Shown,
-    case_file,
+    case_page,
     contents,
     file_bytes,
     read_bytes,
     read_case_file,
     write_case,
 )
-from swapdesk.flows.support.support_case import CaseFacts, DeskFacts, record_of
-from swapdesk.wire.encoding.text import is_unsafe
+from swapdesk.flows.support.support_case import (
+    CaseFacts,
+    CaseMoment,
+    record_of,
+    timeline,
+)
+from swapdesk.wire.encoding.text import is_unsafe, safe_text
 from swapdesk.wire.orders import Order
-
-PROGRAM = {"swapdesk": "1.0.0", "service": "sandbox"}
-EVERYTHING = tuple(get_args(Shown))
-
-
-def call(number: int, target: str, body: bytes = b"") -> Exchange:
-    return Exchange(
-        number, NOW, "getOrder", "GET", target, 1, (), body, 404, "7f00aa11", (), b"", 0, 12.0,
-        "NOT_FOUND",
-    )  # fmt: skip
-
-
-def facts(case: Case) -> CaseFacts:
-    first = order(intent(route=case.route) if case.tracked.get("intent", True) else None)
-    return CaseFacts(
-        case.now,
-        case.whole,
-        case.made,
-        ((NOW, "create", first), (case.now, "read", case.whole.order)),
-        REQUEST,
-        case.known or DeskFacts(),
-        (call(1, f"/v2/orders/{first.service_id}"),),
-    )
-
-
-def named(one: CaseFacts) -> CaseFacts:
-    """With a recipient of the address book, a memo and what was paid, where an intent was
-    confirmed."""
-    if one.tracked.intent is None:
-        return one
-    known = replace(one.tracked.intent, recipient_label="@landlady", memo="rent for May")
-    state = one.tracked.order.model_copy(update={"receiver_tag": "rent for May"})
-    own = sent("sent")[0]
-    return replace(one, tracked=replace(one.tracked, order=state, intent=known, own_payment=own))
-
-
-def written(one: CaseFacts, shown: tuple[Shown, ...] = (), **more: Any) -> CaseFile:
-    return case_file(one, shown, program=PROGRAM, **more)
+from web_documents import WebDocument, hold_sealed
 
 
 def text_of(file: CaseFile) -> str:
@@ -103,7 +93,8 @@ def told(one: CaseFacts, kind: Shown) -> set[str]:
 
 
 def stands(text: str, value: str) -> bool:
-    return re.search(rf"(?<![\w.,]){re.escape(value)}(?![\w]|[.,]\d)", text) is not None
+    place = rf"(?<![\w.,]){re.escape(value)}(?![\w]|[.,]\d)"
+    return value in text and re.search(place, text) is not None
 
 
 def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:
@@ -121,7 +112,7 @@ def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:
     assert all(seen.values()), seen
 
 
-@pytest.mark.parametrize("kind", get_args(Shown))
+@each_row("kind", get_args(Shown))
 def test_one_kind_is_shown_alone(kind: Shown) -> None:
     case = next(one for one in CASES if one.paid is not None and one.made)
     one = named(facts(case))
@@ -143,7 +134,7 @@ PHRASES = [" ".join(WORDS[at : at + 12]) for at in (0, 400, 900, 1800)]
 PLANTED = dict(list(KEYS.items())[:12])
 
 
-@pytest.mark.parametrize("shown", [(), EVERYTHING], ids=["masked", "shown"])
+@each_row("shown", [(), EVERYTHING])
 def test_no_planted_secret_stands_in_a_file(shown: tuple[Shown, ...]) -> None:
     secrets = [*PLANTED.values(), *PHRASES, OWN_SECRET]
     assert len(secrets) == 17
@@ -224,7 +215,7 @@ REFUSED: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_a_hostile_file_is_refused_in_a_sentence(name: str) -> None:
     with pytest.raises(CaseFileRefused) as refused:
         read_bytes(REFUSED[name]())
@@ -234,7 +225,7 @@ def test_a_hostile_file_is_refused_in_a_sentence(name: str) -> None:
     assert len(said) < 300
 
 
-@pytest.mark.parametrize("hostile", load("case_file", name="answers"), ids=lambda one: one.id)
+@each_row("hostile", load("case_file", name="answers"), ids=lambda one: one.id)
 def test_a_zip_is_not_read_bytes(hostile: Any) -> None:
     """As an earlier version wrote its files: it may grow without a bound."""
     out, sent = io.BytesIO(), hostile.input
@@ -244,7 +235,7 @@ def test_a_zip_is_not_read_bytes(hostile: Any) -> None:
         read_bytes(out.getvalue())
 
 
-@pytest.mark.parametrize("hostile", load("markup", "text"), ids=lambda one: one.id)
+@each_row("hostile", load("markup", "text"), ids=lambda one: one.id)
 def test_texts_of_a_file_are_made_safe(hostile: Any) -> None:
     def plant(document: dict[str, Any]) -> None:
         sheet = document["record"]["sheet"]
@@ -275,3 +266,143 @@ def test_a_file_of_a_newer_version_keeps_what_it_has() -> None:
     lacking = changed(lambda d: (d.update(schema=9), d.pop("record")))
     with pytest.raises(CaseFileRefused, match=r"newer version \(schema 9\)"):
         read_bytes(lacking)
+
+
+TEXTS = web_texts() + control_texts()[::8] + invisible_texts()[::6]
+
+
+def page_of(file: CaseFile) -> WebDocument:
+    return hold_sealed(case_page(file))
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_it_says_all_that_the_desk_says_of_a_case() -> None:
+    for case in CASES[::3]:
+        file = written(named(facts(case)), tuple(get_args(Shown)))
+        sheet, page = file.record.sheet, page_of(file)
+        said = [
+            NOT_OURS,
+            file.made,
+            f"Order {sheet.order_id} {sheet.route}",
+            "".join(text for text, _ in sheet.pair),
+            f"{sheet.word} stage {sheet.stage + 1} of {sheet.stages}",
+            f"Diagnosis {sheet.rests_on}",
+            *(f"{label} {text}" for label, text in sheet.answers),
+            *(f"{label} {text}" for label, text, _ in sheet.facts_of_order(whole=True)),
+            f"{NOT_OUR_REPLY} {' '.join(sheet.reply)}",
+            *sheet.facts,
+            f"Funds {WHOSE}{sheet.place}",
+            f"Next {WHOSE}{sheet.acts}",
+            f"Made into a page by swapdesk {__version__}.",
+            *(f"{name} {value}" for name, value in file.program.items()),
+        ]
+        for text in said:
+            assert plain(text) in page.said, (case.rule, text)
+        for name, value in document_of(file)["order"].items():
+            shown = value if isinstance(value, str) else json.dumps(value)
+            assert f"{name} {plain(shown)}" in page.said, (case.rule, name)
+
+
+def test_both_sides_of_the_exchange_are_told_apart() -> None:
+    said = page_of(whole_case()).said
+    sent, paid, rest = (said.index(f" {title} ") for title in ("What is sent", "What is paid out",
+                                                              "The order"))  # fmt: skip
+    order = whole_case().order
+    for name in order:
+        at = said.index(f" {name} ", sent)
+        side = sent if name.startswith(("in", "quotedIn", "deposit", "refund")) else rest
+        side = paid if name.startswith(("out", "quotedOut", "receiver")) else side
+        assert side == max(start for start in (sent, paid, rest) if start < at), name
+    assert {"inAmount", "outAmount", "displayStatus"} <= order.keys()
+
+
+def test_the_time_line_has_every_update_and_request() -> None:
+    file = whole_case()
+    said = page_of(file).said
+    said = said[said.index("Time line") :]
+    assert len(file.record.moments) == 3
+    assert len(file.record.calls) == 2
+    place = 0
+    for entry in timeline(file.record):
+        texts = [entry.day, entry.quiet]
+        if isinstance(entry.of, CaseMoment):
+            then = entry.of.sheet
+            texts += [entry.of.state, entry.of.source, *entry.of.changed]
+            texts += ["As it stood then", then.word, *(text for _, text in then.answers)]
+            texts += [plain(" ".join(then.reply))]
+        else:
+            texts += [entry.of.path, entry.of.status, entry.of.told]
+        for text in filter(None, texts):
+            place = said.index(plain(text), place) + len(plain(text))
+    assert "nothing new for 1d00h" in said
+
+
+@each_row("kind", get_args(Shown))
+def test_what_is_masked_in_the_file_stands_on_no_page(kind: Shown) -> None:
+    for case in CASES[::15]:
+        one = named(facts(case))
+        masked = page_of(written(one, tuple(set(get_args(Shown)) - {kind}))).said
+        for value in told(one, kind):
+            assert len(value) < 12 or value not in masked, (case.rule, value)
+        assert " …ss-" not in masked, case.rule
+
+
+def test_a_newer_file_says_so() -> None:
+    document = document_of(whole_case())
+    newer = read_document(document | {"schema": 9, "mood": "good"})
+    assert newer.newer
+    assert newer.newer in page_of(newer).said
+    assert "newer version" not in page_of(whole_case()).said
+
+
+SHAPE = page_of(whole_case()).shape
+
+
+def test_every_text_of_a_file_stays_a_text() -> None:
+    """One hostile text in all places, then each place with another one."""
+    for text in TEXTS:
+        file = with_texts(whole_case(), lambda text=text: text)  # type: ignore[misc]
+        page = page_of(file)
+        assert page.shape == SHAPE, text
+        assert plain(safe_text(text, 200).rstrip("…")) in page.said
+        assert not any(is_unsafe(char) for char in page.said), text
+    count = len(list(texts_of(document_of(whole_case()))))
+    for first in range(0, len(TEXTS), 7):
+        texts = cycle(TEXTS[first:] + TEXTS[:first])
+        assert page_of(with_texts(whole_case(), lambda texts=texts: next(texts))).shape == SHAPE  # type: ignore[misc]
+    assert count > 150
+
+
+def test_every_number_and_truth_of_a_file_may_be_any() -> None:
+    plain_document = document_of(whole_case())
+    sheet = plain_document["record"]["sheet"]
+    numbers = [name for name, value in sheet.items() if type(value) is int]
+    assert {"stage", "stages", "earlier"} <= set(numbers)
+    for value in (-(10**18), -1, 0, 1, 4, 21, 10**18):
+        document = document_of(whole_case())
+        document["record"]["sheet"] |= dict.fromkeys(numbers, value)
+        assert "Diagnosis" in page_of(read_document(document)).said
+    for name in [name for name, value in sheet.items() if type(value) is bool]:
+        document = document_of(whole_case())
+        document["record"]["sheet"][name] = not sheet[name]
+        page_of(read_document(document))
+    for value in (None, [], {}, 10**30, 1.5, {"a": [{"b": "</script>"}]}):
+        document = document_of(whole_case())
+        document["order"] |= {"inAmount": value, "in": value, "": value}
+        page_of(read_document(document))
+
+
+def test_a_case_without_updates_and_requests_is_a_page() -> None:
+    document = document_of(whole_case())
+    document["record"] |= {"moments": [], "calls": []}
+    document["order"], document["program"] = {}, {}
+    document["record"]["sheet"] |= {"pair": [], "steps": [], "facts": [], "reply": []}
+    page = page_of(read_document(document))
+    assert "Time line" in page.said
+
+
+def test_the_same_file_is_the_same_page() -> None:
+    assert case_page(whole_case()) == case_page(whole_case())

@@ -12,7 +12,6 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -33,6 +32,7 @@ from flows.support.cases import (
 )
 from flows.support.cases import place_of as place_for_support
 from flows.support.searching import support_desk
+from rows import each_row
 from swapdesk.cli.order_reports import order_document, order_facts, order_row
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.clock import ManualClock
@@ -229,7 +229,7 @@ def test_an_order_that_a_chain_shows_as_paid_or_nobody_knows_is_not_offered_to_b
         assert not_payable(changed, now)
 
 
-@pytest.mark.parametrize(("stated", "amount"), [(None, "12"), (6, "12"), (18, "0.000000000012")])
+@each_row(("stated", "amount"), [(None, "12"), (6, "12"), (18, "0.000000000012")])
 def test_what_arrived_counts_by_the_decimals_of_its_chain(
     catalog: Catalog, stated: int | None, amount: str
 ) -> None:
@@ -288,7 +288,7 @@ def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(
 # What was heard long ago
 
 
-@pytest.mark.parametrize("facts", [{**EXCHANGING, "in_status": 8}, {**FAILED, **ACT}, {}])
+@each_row("facts", [{**EXCHANGING, "in_status": 8}, {**FAILED, **ACT}, {}])
 def test_what_the_service_cannot_be_asked_any_more_is_told_as_of_when_it_was_heard(
     facts: dict[str, Any],
 ) -> None:
@@ -393,7 +393,7 @@ async def test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service(
         await desk.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "at"),
     [
         ({"modified": NOW + 3 * MINUTE}, 3),

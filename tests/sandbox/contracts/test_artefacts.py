@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rows import each_row
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.build import ARTEFACTS, compiled, contracts, digest
 
@@ -18,7 +19,7 @@ def test_the_shipped_artefact_is_what_the_source_compiles_to(name):
     assert compiled(name) == (ARTEFACTS / f"{name}.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", contracts())
+@each_row("name", contracts())
 def test_nothing_changed_since_an_artefact_was_compiled(name):
     """Its source, the compiler, the program that makes it, and itself."""
     document = json.loads((ARTEFACTS / f"{name}.json").read_text(encoding="utf-8"))

@@ -4,7 +4,6 @@ unmodified web3 client sees; and our own client, also against bad nodes.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,8 +16,10 @@ from web3 import AsyncWeb3
 from web3.exceptions import TransactionNotFound, Web3RPCError
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 
+from client.rude_server import RudeServer, answer, reset
 from patience import PATIENCE
 from plain_http import PLAIN
+from rows import each_row
 from sandbox.evm.evm_world import KEY, World, bare_genesis, faucet, running, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.calldata import erc20
@@ -466,32 +467,19 @@ async def test_sending(evm: EvmClient, world: World) -> None:
 @asynccontextmanager
 async def node(body: bytes | None) -> AsyncIterator[EvmClient]:
     """A node that answers once; None breaks the connection."""
-    asked = 0
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal asked
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        await reader.readexactly(length)
-        asked += 1
-        if body is not None:
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
-            writer.write(b"connection: close\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
-            await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    async with server, EvmClient(f"http://127.0.0.1:{port}/", deadline=2.0) as client:
+    async with (
+        RudeServer(reset if body is None else answer(body=body)) as server,
+        EvmClient(server.url) as client,
+    ):
         yield client
-    assert asked == 1, "nothing is asked twice"
+    assert len(server.requests) == 1, "nothing is asked twice"
 
 
 HASH = "0x" + "ab" * 32
 RAW = b"\x02signed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         None,
@@ -524,11 +512,9 @@ async def test_a_refusal_says_that_nothing_happened() -> None:
 
 
 async def test_nobody_there() -> None:
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    async with EvmClient(f"http://127.0.0.1:{port}/") as client:
+    async with RudeServer() as server:
+        url = server.url
+    async with EvmClient(url) as client:
         with pytest.raises(NodeUnreachable):
             await client.send_raw(RAW)
 
@@ -554,7 +540,7 @@ async def test_a_node_without_simulation_executes_one_call(world: World) -> None
             await client.simulate([call, call])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "words"),
     [
         ("", ""),

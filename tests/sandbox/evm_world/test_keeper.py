@@ -14,13 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rows import each_row
+from sandbox.evm.evm_world import KEY
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.contracts.artefact import artefact, entry
@@ -67,7 +68,6 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS, quoted_by_maker
 from swapdesk.sandbox.world import asset_of, build_chains, build_tokens, find_token, world_tokens
 
-KEY = b"a key of a sandbox that is tried"
 PARTIES = parties_of(KEY)
 PRICES = {code: asset.price for code, asset in ASSETS.items()}
 
@@ -86,7 +86,7 @@ def word(chain: str, address: str, name: str, variable: str, *keys: int | str) -
     return contracts(chain)[octets(address)].storage.get(slot, 0)
 
 
-@pytest.mark.parametrize("chain", EVM_CHAINS)
+@each_row("chain", EVM_CHAINS)
 def test_every_enabled_token_of_the_table_has_its_contract(chain: str) -> None:
     tokens = funded_tokens(chain)
     assert len({address_of(token) for token in tokens}) == len(tokens) >= 20
@@ -103,7 +103,7 @@ def test_every_enabled_token_of_the_table_has_its_contract(chain: str) -> None:
     assert all(octets(address_of(token)) not in contracts(chain) for token in disabled)
 
 
-@pytest.mark.parametrize("chain", EVM_CHAINS)
+@each_row("chain", EVM_CHAINS)
 def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
     holders = [pool.address for pool in pools_of(chain)]
     holders += [PARTIES[TREASURY], PARTIES[SOLVER], PARTIES[RELAYER], ARBITRAGE]
@@ -121,7 +121,7 @@ def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
         assert word(chain, address, kind, "ledger.balanceOf", PARTIES[TREASURY]) > 0
 
 
-@pytest.mark.parametrize("chain", EVM_CHAINS)
+@each_row("chain", EVM_CHAINS)
 def test_pools_stand_at_the_market_and_hold_their_reserves(chain: str) -> None:
     for pool in pools_of(chain):
         reserve0, reserve1 = (
@@ -136,7 +136,7 @@ def test_pools_stand_at_the_market_and_hold_their_reserves(chain: str) -> None:
             assert held == reserve > 0
 
 
-@pytest.mark.parametrize("chain", EVM_CHAINS)
+@each_row("chain", EVM_CHAINS)
 def test_routers_know_the_pools_of_their_venue_and_no_others(chain: str) -> None:
     for venue, name in ((BASALT, "Router"), (FATHOM, "PermitRouter")):
         router = next(each.address for each in SANDBOX_VENUES if each.provider == venue)
@@ -206,7 +206,7 @@ def coin_of(chain: str) -> Any:
     )
 
 
-@pytest.mark.parametrize("chain", EVM_CHAINS)
+@each_row("chain", EVM_CHAINS)
 def test_exchanges_hold_in_coins_what_their_books_say_and_gas_beside_it(chain: str) -> None:
     coin = coin_of(chain)
     for wallet, units in reserves_of(coin):

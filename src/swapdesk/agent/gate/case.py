@@ -1,13 +1,13 @@
-"""All that a rule may look at, and the form of a rule.
+"""Everything that a rule may look at, and the form of a rule.
 
 A case holds the claim (what the payload does), the promise (what was confirmed), the policy (what
-the profile allows), the facts that were read from the chain, and what was signed before under the
+the profile allows), the facts that were read from the chain, and what was signed earlier under the
 same intent.
 
 A permit, an approval, an order, a transfer and a swap may each stay within what was confirmed and
 together exceed it, so they are added up (``Taking``). The same money counts once: if a contract
-takes by an order what an allowance permits, the two are not added. Of documents of which the chain
-executes only one, one counts.
+takes by an order what an allowance permits, the two are not added. Of several documents of which
+the chain executes only one, only one counts.
 """
 
 from __future__ import annotations
@@ -33,36 +33,32 @@ from swapdesk.wallet.rule_codes import RULES
 NEVER_ARRIVES: tuple[TransactionCode, ...] = ("ABANDONED", "REPLACED")
 
 MOVING: frozenset[Act] = frozenset({"allow", "order", "swap", "pay", "bundle"})
-"""Acts that may take the token sold from its owner. A withdrawal is not among them, because it pays
-the owner."""
+"""The acts that may take the token sold from its owner. A withdrawal is not among them, because it
+pays the owner."""
 
 
 class Taking(Struct, frozen=True):
-    """The amount of the token sold that can leave by one signature: ``units``, which the address
-    ``by`` takes. ``by`` is empty if the signature alone makes the units leave.
-
-    ``grants`` is True if the signature itself allows ``by`` to take the units, False if ``by``
-    takes them out of an allowance from another signature. Of signatures with the same ``once`` the
-    chain executes at most one; ``once`` is None if nothing but its content identifies the
-    signature.
-
-    The other fields are set for documents only. ``kind`` and ``nonce`` say where the chain records
-    that the document was used. After ``ends``, in Unix seconds, the document cannot be used any
-    more.
-    """
+    """What one signature allows to leave the account: up to ``units`` base units of the token sold,
+    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units."""
 
     units: int
     by: str = ""
     grants: bool = True
+    """True if this signature allows ``by`` to take the units, False if ``by`` uses an allowance
+    from another signature."""
     once: str | None = None
+    """An identifier: of several signatures with the same one, the chain executes at most one. None
+    for a signature that only its content identifies."""
     kind: NonceKind = "none"
+    """With ``nonce``, says where the chain records that a document was used."""
     nonce: int | bytes | None = None
     ends: int | None = None
+    """The time, in Unix seconds, after which a document can no longer be used."""
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns the amount of the token sold that can leave by a claim; 0 units if none of that token
-    can."""
+    """Returns how much of the token sold a payload lets leave the account. ``claim`` is the
+    payload's decoded content. The result has 0 units if the payload cannot take that token."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -95,8 +91,9 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns who takes the token and whether the signature itself allows it, as (address, allows).
-    The address is empty if the signature is enough for the token to leave."""
+    """Returns (address, allows). ``address`` is the party that can take the token because of this
+    payload; empty if no other party is involved. ``allows`` is False if that party needs an
+    allowance from another signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -107,8 +104,8 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns an identifier that two documents share if the chain executes only one of them, as
-    with the same nonce. Returns None if nothing but its content identifies the document."""
+    """Returns an identifier for a document, made from its nonce. Of several documents with the same
+    identifier, the chain executes only one. Returns None for a document without a nonce."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -118,9 +115,9 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
-    """Returns the most that all these signatures together can take, in base units. Each taking is
-    given with the identifier of its signature; of signatures with the same identifier only the
-    largest taking counts."""
+    """Returns the most that all these signatures together can take, in base units. ``signed`` has
+    (identifier, taking) of each signature. Of several takings with the same identifier, only the
+    largest counts."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:
@@ -130,12 +127,11 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that was given out earlier. ``content`` identifies what was signed
-    (``Claim.content``). For a document, ``key``, ``step``, ``total`` and ``complete`` describe its
-    place in a chain of signatures. For a transaction, ``hash``, ``code`` and ``nonce`` are its own.
-    ``taking`` is None if an earlier release of the program did not record it."""
+    """One signature that the agent gave out earlier. ``key``, ``step``, ``total`` and ``complete``
+    are set for a document or UserOperation, ``hash``, ``code`` and ``nonce`` for a transaction."""
 
     content: bytes
+    """The hash that identifies what was signed (``Claim.content``)."""
     act: Act
     quote_id: str | None
     chain_id: int | None
@@ -143,18 +139,21 @@ class PastSignature(Struct, frozen=True):
     token: str | None
     contract: str | None
     key: str | None = None
+    """Names the chain of signatures that a document belongs to; for a UserOperation, its smart
+    account and nonce."""
     step: int | None = None
     total: int | None = None
     complete: bool = False
     hash: str | None = None
     code: TransactionCode | None = None
     taking: Taking | None = None
+    """None if an earlier release of the program did not record it."""
     nonce: int | None = None
 
     @property
     def spent(self) -> bool:
-        """True if the signature can have no effect any more: its transaction was replaced or never
-        sent, or its blockhash on Solana has expired."""
+        """True if the signature can no longer have any effect: its transaction was replaced or
+        never sent, or its blockhash on Solana has expired."""
         # Not even after a failure: a node can report a wrong one, and the money would leave twice.
         if self.code == "LOST":
             return self.chain_id is None
@@ -162,7 +161,7 @@ class PastSignature(Struct, frozen=True):
 
 
 PastSignatures = tuple[PastSignature, ...]
-"""Everything signed under one intent, in the order of signing."""
+"""All signatures given out under one intent, in the order of signing."""
 
 
 PaidCall = tuple[int | None, str | None, str]
@@ -170,36 +169,37 @@ PaidCall = tuple[int | None, str | None, str]
 
 
 class Policy(Struct, frozen=True):
-    """What the profile allows for one key on one chain. ``account`` is the key's address.
-    ``chain_id`` (None on Solana) and ``genesis_hash`` identify the profile's chain; key, intent and
-    node have to agree with both.
-
-    ``venues`` has the contracts of each provider, ``makers`` the Solana keys by which providers
-    sign their half of a swap. ``known`` are addresses that were paid before. ``calls`` has the
-    chain, token and payee of earlier paid API calls; a call that differs in them needs the user's
-    consent. UserOperations are signed only for the account's own smart account, which exists only
-    if ``smart_accounts`` is set.
-    """
+    """What the profile allows for one key on one chain. Key, intent and node have to agree with its
+    ``chain_id`` and ``genesis_hash``."""
 
     account: str
+    """The key's address."""
     chain_id: int | None
+    """None on Solana."""
     genesis_hash: str
     venues: tuple[VenueContract, ...] = ()
+    """The contracts of each provider."""
     makers: frozenset[tuple[str, str]] = frozenset()
+    """The Solana keys with which providers sign their half of a swap, each as (provider, key)."""
     known: frozenset[str] = field(default_factory=frozenset)
+    """The addresses that were paid earlier."""
     smart_accounts: bool = False
+    """True if the profile uses smart accounts. UserOperations are signed only for the account's own
+    one."""
     calls: frozenset[PaidCall] = frozenset()
+    """The chain, token and payee of earlier paid API calls. A call with a different chain, token or
+    payee needs the user's consent."""
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, which may not be created yet. None if the
-        profile knows no factory of smart accounts."""
+        """The address of the account's own smart account, even if that is not created yet. None if
+        the profile has no smart accounts or the chain is Solana."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
-        """Returns the contracts of the provider that a quote names; an empty result if no provider
-        is named."""
+        """Returns the contracts of a provider, named by its code in the quote; an empty tuple if
+        the code is None."""
         return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
@@ -207,7 +207,8 @@ _WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
 
 
 def spelled(address: str) -> str:
-    """Returns an EVM address with its checksum if it came without one; any other text unchanged."""
+    """Returns an EVM address with its checksum if the address was written without one. Returns any
+    other text unchanged."""
     return checksummed(address) if _WITHOUT_CHECKSUM.fullmatch(address) else address
 
 
@@ -215,7 +216,7 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns the numbers that a contract returned, one for each word of 32 bytes. Returns None
+    """Returns a number for each word of 32 bytes in ``data``, a contract's answer. Returns None
     unless there are exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
@@ -223,70 +224,70 @@ def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
 
 
 class Read(Struct, frozen=True):
-    """A read-only call of ``contract``, for ``eth_call`` at the newest block."""
+    """A read-only call of ``contract``, to be made with ``eth_call`` at the newest block."""
 
     contract: str
     data: bytes
 
 
 class GasPlan(Struct, frozen=True):
-    """The gas of a transaction: ``limit`` in gas, ``fee`` the highest price in wei per gas."""
+    """The gas of a transaction: ``limit`` in units of gas, and ``fee``, the highest price in wei
+    per unit."""
 
     limit: int
     fee: int
 
     @property
     def most(self) -> int:
-        """The most that the gas can cost, in wei."""
+        """The most that the transaction can cost for gas, in wei."""
         return self.limit * self.fee
 
 
 class Facts(Struct, frozen=True):
-    """What the chain answered for one decision, all of it read after the payload came.
-
-    ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers``
-    holds what calls returned; a failed call, like everything else that could not be read, is
-    absent.
-
-    ``code`` is the code at an address, empty if there is none. ``native`` is the account's balance
-    of the chain's coin. ``blocks_left`` are the blocks for which the blockhash of a Solana payload
-    stays valid. ``simulation`` has to contain the changes of every holder, without the fee for gas.
-    ``bought_decimals`` and ``bought_symbol`` describe a token bought on another chain, as that
-    chain's node states them.
-
-    The following fields are for the signer only. On EVM chains: ``nonce``, the node's next nonce,
-    and ``base_fee`` and ``priority`` in wei per gas. On Solana: ``last_valid``, the block height
-    after which no transaction of now can be executed. ``problem`` says why something could not be
-    read.
-    """
+    """What the chain answered for one decision, all of it read after the payload came. A field is
+    None if it could not be read or is not needed; ``problem`` says why something could not be
+    read."""
 
     now: datetime
+    """The time by the agent's clock."""
     chain_id: int | None = None
     genesis_hash: str | None = None
     code: Mapping[str, bytes] = field(default_factory=dict)
+    """The code by address; empty bytes for an address without code."""
     answers: Mapping[Read, bytes] = field(default_factory=dict)
+    """The result of each call that succeeded."""
     native: int | None = None
+    """The account's balance of the native coin."""
     gas: GasPlan | None = None
     simulation: Simulation | None = None
+    """The balance changes of every holder, without the fee for gas."""
     blocks_left: int | None = None
+    """The number of blocks for which the blockhash of a Solana payload stays valid."""
     time: int | None = None
+    """The time of the newest block, in Unix seconds."""
     bought_decimals: int | None = None
+    """The decimals of a token bought on another chain, as that chain's node states them."""
     bought_symbol: str | None = None
+    """The symbol of that token, from the same node."""
     nonce: int | None = None
+    """The node's next nonce. Only the signer needs this and the next three fields."""
     base_fee: int | None = None
+    """In wei per unit of gas."""
     priority: int | None = None
+    """The priority fee in wei per unit of gas."""
     last_valid: int | None = None
+    """On Solana, the last block height at which a transaction made now can be executed."""
     problem: str | None = None
 
     @property
     def executed(self) -> Simulation | None:
-        """The simulation if the transaction succeeded in it; None if it failed or there was
-        none."""
+        """The simulation if the transaction succeeded in it; None if it failed or was not
+        simulated."""
         simulation = self.simulation
         return None if simulation is None or simulation.failure is not None else simulation
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
-        """Returns what a call returned, as numbers. None if the call was not answered or did not
+        """Returns the numbers that a call returned. None if the call was not answered or did not
         return exactly ``count`` words of 32 bytes."""
         return words_of(self.answers.get(read), count)
 
@@ -294,8 +295,9 @@ class Facts(Struct, frozen=True):
 def needed(
     claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
 ) -> tuple[set[str], set[Read]]:
-    """Returns what the rules need from an EVM chain, as two sets: the addresses whose code is read,
-    and the calls that are made. Everything in both sets is read in one batch."""
+    """Returns two sets that say what the rules need from an EVM chain for this payload: the
+    addresses whose code is read, and the calls to make. Everything in both sets is read in one
+    batch."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
     code = {str(party.value) for party in parties}
     if claim.contract is not None:
@@ -317,9 +319,9 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the promised tokens that are on the chain that is paid on. The amounts of the claim
-    are counted by their decimals. The result is empty if the claim signs no promised amount, for
-    example if it ends the allowance of a token."""
+    """Returns the confirmed tokens that are on the paying chain. Their decimals are used to convert
+    the payload's amounts. Empty if the payload signs no confirmed amount, for example if it ends an
+    allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -338,8 +340,8 @@ def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
 
 
 def operation_nonce_read(claim: Claim) -> Read | None:
-    """Returns the call that reads the next nonce for an operation's key; None if there is no such
-    nonce."""
+    """Returns the call that reads the next nonce for a UserOperation from its EntryPoint; None if
+    the operation does not have exactly one nonce and one sender."""
     nonces = [nonce for _, nonce in claim.numbers("nonce")]
     senders = [sender for _, sender in claim.texts("smart account")]
     if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
@@ -349,14 +351,14 @@ def operation_nonce_read(claim: Claim) -> Read | None:
 
 @lru_cache(maxsize=1024)
 def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
-    """Returns a read-only call. The call is encoded once and then cached, because several rules
-    make it, both in the review and before the signature."""
+    """Returns a read-only call of ``method`` with these arguments. Calls are cached, because
+    several rules make the same one, in the review and again before the signature."""
     return Read(contract, method.call(*arguments))
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
-    """Returns each nonce of the claim, with the call to the chain that tells whether the nonce is
-    unused."""
+    """Returns a pair for each nonce of the payload: the nonce, and the call that asks the chain
+    whether it is unused. ``owner`` is the address of the signing account."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -378,8 +380,8 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 
 def unused_read(signed: PastSignature) -> Read | None:
-    """Returns the call to the chain that tells whether a document signed earlier is still unused.
-    None for a document that never expires, and for a transaction."""
+    """Returns the call that asks the chain whether a document signed earlier is still unused. None
+    for a document that never expires, and for a transaction."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -413,23 +415,26 @@ def _number(value: object) -> int:
 
 
 class Case(Struct, frozen=True):
-    """A claim and everything that the rules compare it with. ``step`` is None for transactions.
-    ``nonce`` is the nonce of an EVM transaction. ``replaces`` is the hash of a waiting transaction
-    if the claim takes its nonce."""
+    """A payload in decoded form (``claim``) and everything that the rules compare it with."""
 
     claim: Claim
     purpose: Purpose
     step: ChainStep | None
+    """The document's position in a chain of signatures; None for transactions."""
     promise: Promise
     policy: Policy
     facts: Facts
     memory: PastSignatures = ()
     replaces: str | None = None
+    """The hash of the waiting transaction whose nonce the payload reuses; None if it has a nonce of
+    its own."""
     nonce: int | None = None
+    """The nonce of an EVM transaction; None for other payloads."""
 
 
 class Objection(Struct, frozen=True):
-    """An objection of a rule, with the field that it is about, if any."""
+    """An objection of a rule in words. ``field`` is the payload's field that it is about, None if
+    it is about the whole payload."""
 
     words: str
     field: ClaimField | None = None
@@ -439,8 +444,9 @@ Objections = Iterator[Objection]
 
 
 class Rule(Struct, frozen=True):
-    """A rule of the gate. ``code`` never changes. ``binds`` are the meanings whose fields the rule
-    compares with the promise. A field that no rule binds is shown as not in the quote."""
+    """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
+    that the rule compares with what the user confirmed. The review tells the user which fields no
+    rule compares."""
 
     code: str
     severity: Severity
@@ -452,13 +458,16 @@ class Rule(Struct, frozen=True):
 
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that makes a rule that refuses out of a function that yields
-    objections."""
+    """Returns a decorator that turns a function into a rule: each objection that the function
+    yields makes the gate refuse. ``code`` names the rule; ``binds`` are the meanings of the fields
+    that it compares."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 
 
 def warns(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that makes a rule that warns out of a function that yields objections."""
+    """Returns a decorator that turns a function into a rule: each objection that the function
+    yields is shown as a warning. ``code`` names the rule; ``binds`` are the meanings of the fields
+    that it compares."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.WARN, frozenset(binds), check)

@@ -1,5 +1,5 @@
-"""The words for each field of a payload: what is signed, and what the promise has for it. Bundles
-and withdrawals have words of their own for some fields."""
+"""The words for each field of a payload: its signed value, and the value that was promised for it.
+Bundles and withdrawals have words of their own for some fields."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, Tak
 from swapdesk.wire.encoding.text import safe_text
 
 FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
-"""A function that returns two texts for a field: what is signed, and what the promise has for
-it."""
+"""A function that returns two texts for a field: the signed value, and the value that was promised
+for it."""
 
 HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"})
-"""Meanings that no rule binds because their fields are only labels."""
+"""The meanings of fields that are only labels, so that no rule compares them with the promise."""
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """Returns what is shown beside a field for which nothing was promised, such as ``a label; moves
-    nothing``."""
+    """Returns the text shown beside a field that no rule compares with what the user confirmed,
+    such as ``a label; moves nothing``."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":
@@ -57,8 +57,8 @@ def _said(promised: str) -> FieldWords:
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
-    """Returns an amount in words: in whole tokens if it is of the token ``asset``, in base units if
-    it is of any other token."""
+    """Returns an amount of the payload in words: in whole tokens if it is an amount of ``asset``,
+    otherwise in base units."""
     if not isinstance(field.value, int):
         return plain(field.value)
     claim = case.claim
@@ -247,8 +247,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """Returns the promised deposit that a field of a bundle's payment belongs to; None if there is
-    none. The first payment belongs to the first deposit, and so on."""
+    """Returns the confirmed deposit that a field of a bundle's payment belongs to: the first
+    payment belongs to the first deposit, and so on. None if there are fewer deposits."""
     deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), len(deposits))
@@ -303,8 +303,8 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """Returns the promised payment that a field of a withdrawal belongs to; None if there is none.
-    The first call belongs to the first promised payment, and so on."""
+    """Returns the confirmed payment that a field of a withdrawal belongs to: the first call belongs
+    to the first confirmed payment, and so on. None if there are fewer payments."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

@@ -64,7 +64,7 @@ OPERATION_RULES: tuple[Rule, ...] = (
     *bundle.GROUP_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
 )
-"""Rules for a UserOperation, which is neither a transaction nor a document and makes several
+"""The rules for a UserOperation, which is neither a transaction nor a document and makes several
 payments."""
 
 SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
@@ -81,7 +81,7 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     steps.all_of_it_together_is_within_what_was_confirmed,
     amounts.account_can_pay_the_gas,
 )
-"""Rules for a Solana transaction that makes several payments."""
+"""The rules for a Solana transaction that makes several payments."""
 
 WITHDRAWAL_RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -100,7 +100,7 @@ WITHDRAWAL_RULES: tuple[Rule, ...] = (
     amounts.transaction_was_simulated,
     amounts.simulation_succeeds,
 )
-"""Rules for a call by which an owner withdraws what the smart account holds."""
+"""The rules for a call by which an owner withdraws what the smart account holds."""
 
 BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_BUNDLE_RULES)))
 
@@ -114,12 +114,12 @@ def rules_for(claim: Claim) -> tuple[Rule, ...]:
 
 
 BOUND = frozenset().union(*(rule.binds for rule in RULES))
-"""Meanings that at least one rule compares with the promise."""
+"""The meanings that at least one rule compares with the promise."""
 _BOUND_IN = {
     "bundle": frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
     "withdraw": frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
 }
-"""For acts with rules of their own, the meanings that these rules compare with the promise."""
+"""For each act with rules of its own, the meanings that these rules compare with the promise."""
 
 _AMOUNTS = frozenset(
     {
@@ -132,9 +132,9 @@ _AMOUNTS = frozenset(
     }
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
-"""Warnings that a signed amount is below the promised one, which harms nobody."""
+"""Codes of warnings that a signed amount is below the promised one, which harms nobody."""
 _OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
-"""Warnings after which a person has to confirm that the field is what was promised."""
+"""Codes of warnings after which a person has to confirm that the field is what was promised."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
     "bundle": BUNDLE_WORDS,
     "withdraw": WITHDRAWAL_WORDS,
@@ -193,8 +193,8 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """True for a memo that no rule compares with the promise. Only the memo of a deposit is
-    compared; the memo of a swap is a mere label."""
+    """True for a memo that no rule compares with what the user confirmed. Only the memo of a
+    deposit is compared; the memo of a swap is only a label."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -204,13 +204,13 @@ def _free_memo(case: Case, field: ClaimField) -> bool:
 
 
 _ADDRESSES = frozenset({"account", "address", "contract", "known", "recipient", "refund"})
-"""The names of the fields in promise, policy and their parts that hold addresses of accounts and
+"""The names of the fields of promises and policies that hold addresses of accounts and
 contracts."""
 
 
 def spelled_in(value: Any, field: str = "") -> Any:
-    """Returns the same promise or policy, or a part of it, with every EVM address in checksum form.
-    ``field`` is the name of the field that ``value`` is in."""
+    """Returns ``value``, which is a promise, a policy or a part of one, with every EVM address in
+    checksum form. ``field`` is the name of the field that ``value`` is in."""
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):
@@ -223,7 +223,7 @@ def spelled_in(value: Any, field: str = "") -> Any:
 
 NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
 WEIGHT_PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
-"""The phrase that is typed if a field that can move money is not in the quote."""
+"""The phrase that the user has to type if a field that can move money is not in the quote."""
 
 
 _BLOCK = timedelta(milliseconds=400)
@@ -231,9 +231,10 @@ _BLOCK = timedelta(milliseconds=400)
 
 
 def judge(case: Case) -> Review:
-    """Returns the review by every rule. All rules are applied even after a refusal, so that all
-    reasons are shown. ``digest`` covers the content of the claim; whoever keeps the review sets its
-    ``id``."""
+    """Applies every rule of the gate to the payload in ``case`` and returns the review: the
+    findings, a line for each field, and the phrase to type. Rules are applied even after one has
+    refused, so that all reasons are shown. ``digest`` is the hash of the payload's content; ``id``
+    is empty until the caller sets it."""
     case = replace(case, promise=spelled_in(case.promise), policy=spelled_in(case.policy))
     findings = tuple(
         RuleFinding(
@@ -266,14 +267,16 @@ def judge(case: Case) -> Review:
 
 
 def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Review:
-    """Returns the review of a payload that cannot be judged; its ``digest`` is empty."""
+    """Returns the review of a payload that cannot be read. It refuses the payload, and its
+    ``digest`` is empty."""
     finding = RuleFinding(refusal.code, Severity.REFUSE, refusal.words)
     title = "A payload that cannot be read"
     return Review("", title, promise.account, promise.chain, "", (), (finding,), None, now)
 
 
 def _valid_until(case: Case) -> datetime:
-    """Returns the earliest of all expiries. There is always one, because the promise expires."""
+    """Returns the time until which the review may be signed: the earliest expiry of the user's
+    confirmation, the orders, the blockhash and the payload."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires

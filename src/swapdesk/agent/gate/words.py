@@ -1,4 +1,4 @@
-"""Functions that put amounts, times and addresses in words."""
+"""Functions that put amounts, times and addresses into words."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from swapdesk.wallet.spending import plain_amount
 from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 2_000
-"""The most characters of a text that are shown; a longer text ends with an ellipsis."""
+"""The most characters of a text that are shown. A longer text is cut there and ends with an
+ellipsis."""
 
 NO_FACTORY = (
     "This profile has no smart accounts: the contract that makes them is known in the sandbox"
     " alone."
 )
 ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
-"""What the user can do if no bundle can be signed. Paying the deposits one by one is no way out,
+"""What the user can do if no bundle can be signed. Paying the deposits one by one is impossible,
 because the desk does not show the deposit addresses of a batch."""
 
 COIN = Asset("of the chain's coin", COIN_DECIMALS[Kind.EVM], None)
-"""The coin of any EVM chain. The gate knows chains by id and not the names of their coins."""
+"""The native coin of any EVM chain. The gate knows chains by id but not the symbols of their
+coins."""
 SOL = Asset("SOL", COIN_DECIMALS[Kind.SOLANA], None)
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
@@ -34,14 +36,15 @@ LAST_SECOND = 253_402_300_799
 
 
 def amount(units: int, asset: Asset) -> str:
-    """Returns the amount like ``1,000.5 USDC``, with every significant digit."""
+    """Returns an amount, given in base units, as whole tokens with every significant digit, like
+    ``1,000.5 USDC``."""
     whole = Decimal(units).scaleb(-asset.decimals, _EXACT)
     return f"{plain_amount(whole)} {asset.symbol}"
 
 
 def moment(seconds: int, now: datetime) -> str:
-    """Returns a time and how long it is from ``now``, like ``14:22:11, 19m 41s left``. The date is
-    included if it is on another day than ``now``."""
+    """Returns a time (Unix seconds) and how far it is from ``now``, like ``14:22:11, 19m 41s
+    left``. The date is included if it is not the date of ``now``."""
     if not 0 <= seconds <= LAST_SECOND:
         return "no end"
     then = datetime.fromtimestamp(seconds, UTC)
@@ -61,8 +64,8 @@ def _duration(seconds: int) -> str:
 
 
 def plain(value: int | bool | str | bytes) -> str:
-    """Returns the value as text: addresses and bytes in groups of four, control characters spelled
-    out."""
+    """Returns the value as text: addresses and bytes in groups of four characters, control
+    characters made visible."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):

@@ -1,22 +1,22 @@
-"""Key files on disk: deriving a file's key from a pass phrase, and the directory of one profile's
-keys with their names.
+"""Key files on disk: the key of a file is derived from a pass phrase; all files of a profile are in
+one directory, with the names of the keys.
 
 A file is written once and never changed. The directory decides the names of keys and which process
-may write. Beside the encrypted part the file has, in plain, what is known without a pass phrase. A
-change to that plain part is detected when the file is opened, and a key belongs to one profile for
+may write. Beside its encrypted part a file has, in plain, what is known without a pass phrase. A
+change to that plain part is detected when the file is opened. A key belongs to one profile for
 ever.
 
 A hostile file might ask for a gigabyte of memory or minutes of work. The cost of the derivation is
 therefore computed from the file's parameters and refused if it is too high, before the derivation
 starts.
 
-Keystore v3 (Web3 Secret Storage) is read and written here and not by a library, because the
+Keystore v3 (Web3 Secret Storage) is read and written here instead of by a library, because the
 derivation has to begin before the library is imported. Both take half a second, and run at the same
 time.
 
 The ``crypto`` part of a Solana key file is scrypt and AES-256-GCM. There is no standard for an
-encrypted ed25519 key, and keystore v3 refuses any key that is not secp256k1. What is known of the
-key without opening the file is bound to the ciphertext as associated data.
+encrypted ed25519 key, and keystore v3 refuses any key that is not secp256k1. The plain part of the
+file is bound to the ciphertext as associated data.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ from swapdesk.wallet.protocol import Refused
 from swapdesk.wire.encoding.codec import refuse_deep
 
 MAX_N = 1 << 18
-"""scrypt's n of the files that are written here."""
+"""The scrypt parameter n of the files that are written here."""
 MAX_MEMORY = 256 << 20
-"""The most bytes that a derivation may use (``128 * n * r`` of scrypt), as many as the costliest
-file of the wallets in use needs."""
+"""The most bytes that a derivation may use (``128 * n * r`` of scrypt). The costliest file of
+common wallets needs this much."""
 MAX_WORK = 1 << 23
-"""The most work of scrypt, as ``n * r * p``: about two seconds, four times the work of the
-costliest file in use."""
+"""The most work of scrypt, as ``n * r * p``. It takes about two seconds, four times as long as the
+costliest file of common wallets."""
 MAX_ITERATIONS = 2_000_000
-"""The most iterations of PBKDF2, about two seconds."""
+"""The most iterations of PBKDF2, which take about two seconds."""
 KEY_BYTES = 32
 _SALT = re.compile(r"(0x)?([0-9a-fA-F]{2}){8,64}", re.ASCII)
 
 
 class Scrypt(Struct, frozen=True):
-    """A scrypt derivation. ``n`` is the cost: 2^18 takes half a second and 256 MiB."""
+    """A key derivation with scrypt. ``n`` is the cost: 2^18 takes half a second and 256 MiB."""
 
     salt: bytes
     n: int = MAX_N
@@ -95,8 +95,9 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the key with a library other than OpenSSL. OpenSSL refuses an r that is
-        smaller than RFC 7914 allows for n, but the example of Keystore v3 itself has such an r."""
+        """Derives the key with a library other than OpenSSL. OpenSSL refuses a small scrypt
+        parameter r together with a large n, although RFC 7914 allows it and the example of keystore
+        v3 has it."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -115,7 +116,8 @@ class Scrypt(Struct, frozen=True):
 
 
 class Pbkdf2(Struct, frozen=True):
-    """A derivation by HMAC-SHA256, repeated ``iterations`` times; only read, never written."""
+    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. The wallet reads key files
+    with this derivation but writes none."""
 
     salt: bytes
     iterations: int
@@ -132,7 +134,9 @@ Derivation = Scrypt | Pbkdf2
 
 
 def read_derivation(name: object, parameters: object) -> Derivation:
-    """Returns the key derivation of a file. Raises Refused if its cost is out of bounds."""
+    """Returns the key derivation that a key file states: ``name`` and ``parameters`` are its fields
+    ``kdf`` and ``kdfparams``. Raises Refused if one of the two cannot be read, or if the derivation
+    would cost too much memory or time."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
@@ -185,7 +189,8 @@ def _wrong_passphrase() -> Refused:
 
 
 def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, Any]:
-    """Returns ``crypto`` of a file that holds ``secret``, encrypted under the derived ``key``."""
+    """Returns the ``crypto`` part of a keystore v3 that holds ``secret``, encrypted with ``key``.
+    ``scrypt`` is the derivation by which ``key`` was made from the pass phrase."""
     held = key.reveal()
     start = os.urandom(16)
     ciphertext = _cipher(held[:16], start).encrypt(secret.reveal())
@@ -200,8 +205,8 @@ def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, 
 
 
 def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the ``crypto`` part of a key file, and the cipher's parameters in it. Raises Refused
-    if the file uses another cipher than ``cipher``."""
+    """Returns two parts of a key file: its ``crypto`` object, and the cipher's parameters in that
+    object. Raises Refused if they are missing or the file is not encrypted with ``cipher``."""
     if not isinstance(crypto, dict):
         raise Refused("key_file", "the key file has no encrypted part")
     parameters = crypto.get("cipherparams")
@@ -211,7 +216,8 @@ def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 class Keystore:
-    """The ``crypto`` part of a keystore v3, checked and not yet opened. Raises Refused."""
+    """The ``crypto`` part of a keystore v3, checked but not opened yet. Raises Refused if it cannot
+    be read."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-128-ctr")
@@ -221,7 +227,8 @@ class Keystore:
         self._mac = fixed_bytes(crypto.get("mac"), 32)
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """Returns the 32 bytes of the key. Raises Refused."""
+        """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
+        Refused if ``key`` is wrong."""
         held = key.reveal()
         mac = keccak(bytes(held[16:32]) + self._ciphertext)
         if not hmac.compare_digest(mac, self._mac):
@@ -234,7 +241,8 @@ def _cipher(key: bytearray, start: bytes) -> Any:
 
 
 def fixed_bytes(text: object, length: int) -> bytes:
-    """Returns exactly ``length`` bytes decoded from hexadecimal, with or without 0x."""
+    """Returns the ``length`` bytes that ``text`` has in hexadecimal, with or without 0x. Raises
+    Refused if it is not such a text."""
     if type(text) is not str or _HEX.fullmatch(text) is None:
         raise Refused("key_file", "the encrypted part of the key file cannot be read")
     digits = text.removeprefix("0x")
@@ -259,8 +267,8 @@ def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) ->
 
 
 class Sealed:
-    """The ``crypto`` part of a file with AES-256-GCM, checked and not yet opened. Raises
-    Refused."""
+    """The ``crypto`` part of a Solana key file, encrypted with AES-256-GCM, checked but not opened
+    yet. Raises Refused if it cannot be read."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-256-gcm")
@@ -272,7 +280,8 @@ class Sealed:
         self._tag = fixed_bytes(crypto.get("tag"), 16)
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
-        """Returns the sealed 32 bytes. Raises Refused, also if ``bound`` was changed."""
+        """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
+        Refused if ``key`` is wrong or if ``bound``, the plain part of the file, was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
@@ -299,8 +308,9 @@ class KeyFile(Struct, frozen=True):
         return self._crypto.derivation
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """Returns the 32 bytes of the key (EVM) or of its seed (Solana). Raises Refused, also if
-        the plain part of the file was changed."""
+        """Returns the 32 bytes of the private key (EVM) or of its seed (Solana). ``key`` is the key
+        derived from the pass phrase. Raises Refused if ``key`` is wrong or the plain part of the
+        file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
@@ -312,7 +322,8 @@ class KeyFile(Struct, frozen=True):
 
 
 def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> bytes:
-    """Returns the content of a new file; ``key`` is derived from the pass phrase by ``scrypt``."""
+    """Returns the content of a new key file that holds ``secret``. ``key`` encrypts it and was
+    derived from the pass phrase by ``scrypt``."""
     bound = _bound(account)
     about: dict[str, Any] = {
         "profile": account.profile,
@@ -341,7 +352,8 @@ def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: S
 
 
 def read_key(name: str, content: bytes) -> KeyFile:
-    """Returns a parsed key file. Raises Refused."""
+    """Returns the key file parsed from its ``name`` and ``content``. Raises Refused if it was not
+    written by this wallet or cannot be read."""
     whole = _object(content)
     about = whole.get("swapdesk")
     if not isinstance(about, dict):
@@ -368,7 +380,8 @@ def read_key(name: str, content: bytes) -> KeyFile:
 
 
 def read_foreign_keystore(content: bytes) -> Keystore:
-    """Returns the parsed keystore v3 of another program. Raises Refused."""
+    """Returns the ``crypto`` part of a keystore v3 that another program wrote. Raises Refused if it
+    cannot be read."""
     whole = {str(name).lower(): value for name, value in _object(content).items()}
     if whole.get("version") != 3:
         raise Refused("key_file", "the file is no keystore of version 3")
@@ -438,16 +451,16 @@ _PREFIXES = ("evm-", "solana-")
 
 
 class KeyDirectory:
-    """The key files of one profile: files of mode 0600 in a directory of mode 0700, owned by this
-    user and reached by no link. Raises UnsafePlace if the directory is not like that. A file that
-    is not like that is listed as unusable."""
+    """The key files of one profile. The directory has mode 0700, the files 0600, all belong to this
+    user, and none is a link. Raises UnsafePlace if the directory is not like that. A file that is
+    not like that is listed as unusable."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)
         self._profile = profile
 
     def read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
-        """Returns every key file, and the unusable files with the reason."""
+        """Returns every key file, and for each file that cannot be used its name and the reason."""
         private_directory(self.path)
         names = self._names()
         key_files: list[KeyFile] = []
@@ -476,7 +489,8 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file durably. Raises FileExistsError if the file exists."""
+        """Writes a new key file and syncs it to disk, then stores the account's name. Raises
+        FileExistsError if the file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
         keep_names(self.path)
@@ -507,21 +521,22 @@ def short_name(address: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """True for a valid account name: short, printable, and without blanks at its ends."""
+    """True for a valid account name: not empty, at most ``MAX_NAME`` characters, printable, and
+    without blanks at its ends."""
     return 0 < len(name) <= MAX_NAME and name.isprintable() and name == name.strip()
 
 
 class WalletLock:
-    """The lock on a key directory that decides who may sign: one process at a time, for as long as
-    it lives."""
+    """The lock on a key directory. The process that holds it may sign; it is held until the process
+    ends."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / LOCK_FILE
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Returns True if this process holds the lock. If it does not hold the lock yet, it tries
-        each time to take it, because another desk that had it may have ended."""
+        """Takes the lock unless this process has it already, and returns True if it has it now.
+        Every call tries again, because the desk that held the lock may have ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,4 +1,4 @@
-"""Open keys, for the moments in which they are created, read from another source or signing.
+"""Open keys, for the moments in which they are created, imported or used for a signature.
 
 The chain libraries are imported on use, because their import takes longer than everything else
 before the first pass phrase. Some keys are known to everybody: those of the phrases that tools and
@@ -118,22 +118,21 @@ PUBLISHED_ADDRESSES: frozenset[str] = frozenset(
     }
 )
 """Published addresses, whose keys everybody has: the first ten EVM addresses of the phrases of
-Hardhat, Foundry and Anvil, of Ganache, of Truffle, and of the vectors of BIP-39, and their Solana
-addresses at the paths in use."""
+Hardhat, Foundry and Anvil, of Ganache, of Truffle, and of the test vectors of BIP-39, and the
+Solana addresses of these phrases at the usual paths."""
 
 
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)
 _RAW = re.compile(r"(0x)?([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
 _MARKS = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb,;.:"
-"""Characters that may surround a key copied from a sentence, a table or a program."""
+"""Characters that may surround a key that is copied from a sentence, a table or a program."""
 _BASE58_KEY = 64
-"""Bytes of a Solana key as wallets export it: the seed and the public key."""
+"""The number of bytes of a Solana key as wallets export it: the seed and the public key."""
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _WORDS = (12, 15, 18, 21, 24)
 _TOKEN = re.compile(r"[0-9]+|[\u3400-\u9fff]|[^\s0-9\u3400-\u9fff]+")
-"""A pattern for the tokens of a phrase: a number, a Chinese word (one character), or any other
-word."""
+"""Matches one token of a phrase: a number, a Chinese word (one character), or any other word."""
 _BLANK = ("Zs", "Zl", "Zp", "Cc", "Cf")
 _BASE58_LONGEST = 90
 
@@ -141,12 +140,13 @@ SUGGESTED: dict[Kind, tuple[str | None, ...]] = {
     Kind.EVM: tuple(f"m/44'/60'/0'/0/{i}" for i in range(5)),
     Kind.SOLANA: ("m/44'/501'/0'/0'", "m/44'/501'/0'", "m/44'/501'", None),
 }
-"""Paths that wallets use; each leads to another address for the same phrase. None is the derivation
-of solana-keygen without a path."""
+"""The derivation paths that wallets use, by kind. Each gives another address for the same phrase.
+None stands for the derivation of solana-keygen, which has no path."""
 
 
 class KeyMaterial(Struct, frozen=True):
-    """A key that is not stored yet, as 32 bytes: the key itself (EVM) or its seed (Solana)."""
+    """A key that is not stored yet. ``secret`` has 32 bytes: the private key (EVM) or its seed
+    (Solana). ``path`` is the derivation path of a key from a mnemonic, otherwise None."""
 
     kind: Kind
     address: str
@@ -156,7 +156,8 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """Returns the address that a key signs for. Raises Refused if the 32 bytes are no key."""
+    """Returns the address that belongs to ``secret``, a private key (EVM) or seed (Solana). Raises
+    Refused if ``secret`` is not valid for this kind."""
     if len(secret) != 32:
         raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())
@@ -182,7 +183,8 @@ def fresh(kind: Kind) -> KeyMaterial:
 
 
 def from_mnemonic(words: SecretBytes, kind: Kind, path: str | None) -> KeyMaterial:
-    """Returns the key at ``path`` of a BIP-39 phrase that has no passphrase of its own."""
+    """Returns the key at ``path`` of a BIP-39 phrase without an additional BIP-39 passphrase.
+    Raises Refused if the phrase or the path is not valid."""
     if path is None and kind is Kind.EVM:
         raise Refused("bad_key", "an EVM key needs its path")
     if path is not None and not _is_path(kind, path):
@@ -199,8 +201,9 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 
 def _phrase(pasted: SecretBytes) -> str:
-    """Returns only the words of a phrase that was pasted as a list, a table or a sentence; if each
-    word has a number, in the order of the numbers. Raises Refused for a wrong number of words."""
+    """Returns the words of a phrase that was pasted as a list, a table or a sentence, with single
+    blanks between them. Numbered words are sorted by their numbers. Raises Refused if a BIP-39
+    phrase cannot have that many words."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]
@@ -223,8 +226,8 @@ def _phrase(pasted: SecretBytes) -> str:
 
 
 def _of_phrase(character: str) -> str:
-    """Returns a letter, mark or digit unchanged, an empty text for an invisible character such as a
-    mark of direction, and a blank for anything else."""
+    """Returns a letter, combining mark or digit unchanged, an empty text for an invisible
+    character, and a blank for any other character."""
     category = unicodedata.category(character)
     if category[0] in "LM" or character in string.digits:
         return character
@@ -238,8 +241,8 @@ def _text(secret: SecretBytes) -> str:
 
 
 def _require_listed(phrase: str) -> None:
-    """Raises Refused unless the phrase is valid in one BIP-39 list. The message names the places of
-    wrong words, never the words."""
+    """Raises Refused unless the phrase is valid with one of the BIP-39 word lists. The message
+    names the positions of wrong words, never the words."""
     from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_account.types import Language
 
@@ -287,7 +290,8 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
 
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
-    """Returns an EVM key from 64 hexadecimal digits, however grouped and quoted."""
+    """Returns the EVM key written as 64 hexadecimal digits, which may be grouped and in quotes.
+    Raises Refused if the text is not such a key."""
     bare = _bare(text).strip(f"<>()[]{{}}{_MARKS}")
     match = _RAW.fullmatch(bare)
     if match is None:
@@ -304,7 +308,8 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
 
 
 def _bare(text: SecretBytes) -> str:
-    """Returns the pasted text without blanks, line breaks and surrounding quotes."""
+    """Returns a pasted text without blanks, line breaks and invisible characters, and without
+    quotes around it."""
     plain = unicodedata.normalize("NFKC", _text(text))
     return "".join(
         character for character in plain if unicodedata.category(character) not in _BLANK
@@ -312,7 +317,8 @@ def _bare(text: SecretBytes) -> str:
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
-    """Returns the EVM key of a keystore v3. Raises Refused."""
+    """Returns the EVM key in the content of a keystore v3 file. Raises Refused if the file cannot
+    be read or the pass phrase is wrong."""
     file = read_foreign_keystore(bytes(content.reveal()))
     key = file.derivation.derive(passphrase)
     try:
@@ -323,8 +329,8 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
-    """Returns a Solana key from its seed and public key: the 64 numbers of a file of solana-keygen,
-    or the base58 text that wallets export."""
+    """Returns the Solana key in a text that has its seed and public key: the 64 numbers of a file
+    of solana-keygen, or the base58 text that wallets export. Raises Refused for any other text."""
     bare, text = _bare(content), _text(content).strip("\ufeff")
     if not bare.startswith("["):
         return _solana(_base58_bytes(bare), "the key")

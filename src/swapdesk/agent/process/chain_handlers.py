@@ -1,14 +1,14 @@
-"""The handlers of requests that need a node or the chain libraries: one function for each request.
+"""The handlers of requests that need a node or the chain libraries, one function for each request.
 Balances and allowances can be read while the wallet is locked.
 
-An allowance is stored by the token itself, or in the contract Permit2 with an expiry. The
+An allowance is recorded by the token itself, or with an expiry by the contract Permit2. The
 allowances of the known contracts are read, and those of every spender that the chain's events name.
 If the node does not return all events, a spender may be missed, and ``complete`` is False. On
 Solana every token account names the one delegate that may take its tokens, so none is missed.
 
-Three payloads are built here from what was promised: the end of an allowance, the withdrawal out of
-a smart account, and the transfer that pays an order's deposit on Solana. The gate judges each as if
-a stranger had made it. Payloads are also reviewed and signed here, and signed transactions are sent
+Three payloads are built here from the promise: the end of an allowance, the withdrawal from a smart
+account, and the transfer that pays an order's deposit on Solana. The gate judges each as if a
+stranger had made it. Payloads are also reviewed and signed here, and signed transactions are sent
 and looked up.
 """
 
@@ -157,11 +157,12 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def evm_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset], *more: Request
 ) -> tuple[tuple[Balance, ...], list[Any]]:
-    """Returns balances in the units of each token's own contract, and the answers to ``more`` from
-    the same batch. Raises Refused.
+    """Returns the account's balances with the decimals that each token's contract states, and the
+    answers to the additional requests ``more``, all read in one batch. Raises Refused if the node
+    does not answer.
 
-    A token that does not state its decimals counts as unread, because any decimals of a token list
-    could be wrong.
+    A token whose contract does not state its decimals has the balance None, because the decimals of
+    a token list could be wrong.
     """
     asked = [
         balance_of(account)
@@ -197,8 +198,9 @@ def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
 async def _solana_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
 ) -> tuple[Balance, ...]:
-    """Returns the balances of the coin and of all token accounts of the owner, added up by token.
-    Raises Refused."""
+    """Returns the account's balances of the native coin and of the tokens in ``assets``. A token's
+    balance is the sum over all token accounts of the owner. Raises Refused if the node does not
+    answer."""
     held: dict[str | None, int] = {}
     decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with chains.asking(link) as client:
@@ -215,14 +217,14 @@ async def _solana_balances(
 
 TRANSFER_GAS = 21_000
 FEE_ROOM = 2
-"""The factor by which a payment's present fee is multiplied for the amount that is reserved. Prices
-may rise before the signature, and an exchange may receive deposits through a contract, which needs
-more gas."""
+"""The factor by which a payment's present fee is multiplied for the amount to reserve. Prices may
+rise before the signature, and an exchange may receive deposits through a contract, which needs more
+gas."""
 
 
 async def payment_fee(client: EvmClient) -> int | None:
-    """Returns what a payment in the coin costs by the node's own figures, in wei; None if the node
-    states none. Some reserve for rising prices is included."""
+    """Returns the network fee to reserve for one payment in the native coin, in wei, from the
+    node's own figures and with a margin for rising prices. None if the node states no fees."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
     except NodeError:
@@ -230,14 +232,15 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """Returns the lamports that a payment in the coin costs, including those that the account has
-    to keep. Raises Refused."""
+    """Returns the lamports that an account has to keep for one payment in SOL: the fee with a
+    margin, and the minimum balance of an account. Raises Refused if the node does not answer."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
 
 async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with what the account's smart account holds, read in one batch."""
+    """Answers with an account's smart account: its balances, its deposit in the EntryPoint, and
+    whether it exists. All of it is read in one batch."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
         raise Refused("other_chain", f"there are no smart accounts on {link.name}")
@@ -274,7 +277,8 @@ def _smart_account(place: WalletPlace, owner: str) -> str:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the call by which a smart account pays its owner what the promise states."""
+    """Answers with the unsigned call by which a smart account pays its owner the amounts that the
+    user confirmed. Raises Refused if no withdrawal was confirmed."""
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
@@ -302,21 +306,23 @@ def _calling(purpose: Purpose, to: str, data: bytes) -> TransactionPayload:
 # What others may take
 
 LOG_ADDRESSES = 100
-"""The most contracts in one query of events."""
+"""The most contracts in one query for events."""
 MOST_PAIRS = 1_000
-"""The most approvals that are checked. A stranger may fill the events with more."""
+"""The most approvals that are checked for one account. Strangers may write more into the chain's
+events."""
 
 _APPROVED = "0x" + keccak(b"Approval(address,address,uint256)").hex()
 _GRANTED = (
     "0x" + keccak(b"Approval(address,address,address,uint160,uint48)").hex(),
     "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
 )
-"""Events of Permit2: an approval by a transaction of the owner, and an approval by a signature."""
+"""The events of Permit2 for an approval by a transaction of the owner and for an approval by a
+signature."""
 
 
 class _Pair(Struct, frozen=True):
-    """A token and a spender that may have an allowance of it. ``granted`` is True if the allowance
-    is recorded in Permit2, False if it is recorded in the token."""
+    """A token and a spender that may have an allowance of the token. ``granted`` is True if the
+    allowance is recorded in Permit2, False if it is recorded in the token's contract."""
 
     token: str
     spender: str
@@ -346,8 +352,8 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _evm_allowances(
     opened: OpenedWallet, link: ChainLink, account: str, tokens: Sequence[Asset]
 ) -> Allowances:
-    """Returns who may take which of these tokens on an EVM chain. Raises Refused if the node does
-    not answer or is of another chain."""
+    """Returns the allowances that ``account`` has given for these tokens on an EVM chain. Raises
+    Refused if the node does not answer or is on the wrong chain."""
     chains, place = opened.chains, opened.place
     by_contract = {
         checksummed(token.contract): token for token in tokens if token.contract is not None
@@ -388,8 +394,9 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with the decimals that its contract states. If the contract states none,
-    the allowance is still listed, but in base units."""
+    """Returns the token with ``decimals``, which its contract states. If ``decimals`` is None, the
+    returned token has 0 decimals and a symbol like ``base units of USDC``, so that its allowance
+    can still be listed."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -409,8 +416,8 @@ def _allowance(
 async def _told(
     chains: Chains, link: ChainLink, account: str, tokens: list[str]
 ) -> tuple[list[_Pair], bool]:
-    """Returns every token and spender that the chain's events name for the account. The second
-    value is True if the node returned all events."""
+    """Returns every token and spender that the chain's approval events name for the account, and
+    True if the node returned all events."""
     owner = "0x" + "00" * 12 + account[2:].lower()
     asked = [
         _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
@@ -444,7 +451,8 @@ def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
 
 
 def _pair(log: Log, owner: str) -> _Pair | None:
-    """Returns the spender that an event of this owner names; None for any other event."""
+    """Returns the token and spender that an approval event of this owner names; None for any other
+    event. ``owner`` is the address as an event topic."""
     topics = log.topics
     if len(topics) < 3 or topics[1] != owner:
         return None
@@ -467,8 +475,9 @@ async def _solana_allowances(
     tokens: Sequence[Asset],
     makers: dict[str, str],
 ) -> Allowances:
-    """Returns the delegations of the token accounts of these tokens. Raises Refused if the node
-    does not answer or is of another chain."""
+    """Returns the delegations (allowances) of the account's token accounts for these tokens.
+    ``makers`` maps the Solana keys of providers to provider codes. Raises Refused if the node does
+    not answer or is on the wrong chain."""
     by_mint = {token.contract: token for token in tokens if token.contract is not None}
     async with chains.asking(link) as client:
         token_list = await token_accounts(client, account.address)
@@ -493,7 +502,8 @@ async def _solana_allowances(
 
 
 async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the call that ends an allowance, of the token or in Permit2."""
+    """Answers with the unsigned call that ends an allowance in the token's contract, or in
+    Permit2."""
     token, spender = argument(frame, "token", Text), argument(frame, "spender", Text)
     try:
         erc20.BALANCE_OF.call(token)
@@ -507,8 +517,8 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the transaction that ends every delegation of a token. Raises Refused if the
-    account holds none of the token."""
+    """Answers with the unsigned transaction that ends every delegation of a token. Raises Refused
+    if the account has none of the token."""
     account, link = _looked_at(opened, frame)
     _require_solana(account, link)
     async with opened.chains.asking(link) as client:
@@ -521,9 +531,9 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the transaction that pays the deposit on Solana, with the newest blockhash and
-    the account as the fee payer. The memo is the order's, or the order's id if it has none, so that
-    two equal payments are never the same transaction."""
+    """Answers with the unsigned Solana transaction that pays the confirmed deposit of an order. It
+    has the newest blockhash, and the account pays its fee. The memo is the order's, or the order's
+    id if the order has none, so that two equal payments are never the same transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
@@ -554,8 +564,8 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """Returns the instructions that pay the deposit. If the deposit address is no token account
-    itself, its token account may be missing. In this case the first instruction opens it."""
+    """Returns the instructions that pay the deposit. If tokens are paid and the deposit address is
+    a wallet, the first instruction creates the wallet's token account unless that exists."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

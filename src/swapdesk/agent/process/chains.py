@@ -1,5 +1,5 @@
-"""The chains of a profile: one client for each chain, and answers of a node that is checked to be
-of that chain.
+"""The chains of a profile: one client for each chain, and checks that each node is on the right
+chain.
 
 A client is opened at the first request. The node first states which chain it is on. Each answer is
 checked as it is read.
@@ -33,13 +33,13 @@ from swapdesk.wallet.protocol import Refused
 
 T = TypeVar("T")
 AT_ONCE = 25
-"""The most calls in one request. Each call executes a contract, and if a busy node misses the
-deadline, all answers of the request are lost."""
+"""The most calls in one request to a node. Each call executes a contract, and if a busy node misses
+the deadline, all answers of the request are lost."""
 
 
 def told(read: Callable[[Any], T], answer: Any) -> T | None:
-    """Returns the node's answer, parsed by ``read``. None if the node refused the request or the
-    answer has another form."""
+    """Returns a node's answer, parsed by ``read``. None if the node refused the request or ``read``
+    cannot parse the answer."""
     try:
         return None if isinstance(answer, EvmRefused) else read(answer)
     except NodeError:
@@ -51,8 +51,8 @@ def block_hash(answer: Any) -> str:
 
 
 def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
-    """Returns the numbers that a contract returned; None unless there are exactly ``count``
-    words."""
+    """Returns the numbers in a contract's answer, one for each word of 32 bytes. None unless there
+    are exactly ``count`` words."""
     return words_of(told(octets, answer), count)
 
 
@@ -63,7 +63,8 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """Returns the node's entries for the token accounts of an owner, from each token program."""
+    """Returns one item for each token program: the node's list of the owner's accounts under that
+    program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
@@ -74,13 +75,15 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
-    """Returns the program that owns an account; None if there is no account."""
+    """Returns the address of the program that owns an account; None if the account does not
+    exist."""
     account = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
     return str(account.get("owner")) if isinstance(account, dict) else None
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """Returns the token program of a mint. Raises Refused if it is no mint."""
+    """Returns the address of the token program that owns a mint. Raises Refused if ``mint`` is not
+    a mint of a known token program."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
         raise Refused("bad_request", "this is no token of the chain")
@@ -93,7 +96,7 @@ MAINNET_SOLANA = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
 _MINT_BYTES = 82
 _MINT_DECIMALS = 44
-"""The offset of the decimals in a mint's account, the same in both token programs."""
+"""The offset of the decimals in a mint account's data; it is the same in both token programs."""
 
 
 async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
@@ -108,8 +111,9 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """The chains of a profile, by short name. ``genesis`` is a function that returns the hash of
-    the first block of a chain for which this wallet signed before, and None for any other chain."""
+    """The chains of a profile, by short name. ``genesis`` is called with a chain's short name; it
+    returns the hash of the chain's first block as recorded at the first signature, or None if this
+    wallet has not signed on the chain."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -120,21 +124,22 @@ class Chains:
         self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
-        """Returns the chain of this name. Raises Refused if the profile has no such chain, or one
-        of another kind."""
+        """Returns the chain with this short name. Raises Refused if the profile has no such chain
+        or the chain is of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
             raise Refused("other_chain", f"this profile has no node of the chain {name[:32]!r}")
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain of this name if its EVM id is ``chain_id`` (None for Solana). Returns
-        None if there is no such chain or it has another id."""
+        """Returns the chain with this short name if its EVM id is ``chain_id`` (None for Solana).
+        Returns None if there is no such chain or its id differs."""
         link = self._links.get(name)
         return link if link is not None and link.chain_id == chain_id else None
 
     def with_id(self, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain with this EVM id, or Solana for None; None if the profile has none."""
+        """Returns the chain with this EVM id; with ``chain_id`` None, the Solana chain. Returns
+        None if the profile has no such chain."""
         return next((link for link in self._links.values() if link.chain_id == chain_id), None)
 
     def evm(self, link: ChainLink) -> EvmClient:
@@ -148,9 +153,9 @@ class Chains:
         return self._solana[link.name]
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
-        """Returns one answer for each request to the node of an EVM chain; a request that the node
-        refused gets an EvmRefused. Raises Refused if the node does not answer or is of another
-        chain."""
+        """Returns one answer for each request to the node of an EVM chain. The answer to a request
+        that the node refused is an EvmRefused. Raises Refused if the node does not answer or is on
+        the wrong chain."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -167,8 +172,8 @@ class Chains:
 
     @asynccontextmanager
     async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
-        """Yields a client of the node of a Solana chain. Raises Refused if the node does not answer
-        or is of another chain."""
+        """A context manager that yields a client for the node of a Solana chain. Raises Refused if
+        the node does not answer or is on the wrong chain."""
         genesis = self._genesis(link.name)
         try:
             if genesis and await self.solana(link).genesis_hash() != genesis:
@@ -178,8 +183,9 @@ class Chains:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
-        """Returns the decimals of each contract or mint as the chain states them, None if it states
-        none. Raises Refused if the node does not answer or is of another chain."""
+        """Returns the decimals of each token (contract or mint) as the chain states them; None for
+        a token that states none. Raises Refused if the node does not answer or is on the wrong
+        chain."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
                 return [await _mint_decimals(client, token) for token in tokens]
@@ -191,8 +197,8 @@ class Chains:
         ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """Returns the symbol that a contract of an EVM chain states, None if it states none. Raises
-        Refused."""
+        """Returns the symbol that a token's contract on an EVM chain states; None if it states
+        none. Raises Refused if the node does not answer or is on the wrong chain."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 
@@ -202,9 +208,10 @@ def _another_chain(link: ChainLink) -> Refused:
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
-    """Raises Refused if a key of the sandbox would sign for a live chain, or another key for a
-    chain of the sandbox. A sandbox that imitates real chains has their ids. On these chains only
-    keys made in the sandbox sign, and such keys hold nothing anywhere else."""
+    """Raises Refused if a sandbox key would sign for a live chain, or a live key for a sandbox
+    chain. A sandbox may imitate a real chain and its id; for such an id, only keys created in the
+    sandbox may sign, because they hold no money on the real chain. ``genesis`` is the hash of the
+    chain's first block."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
             raise Refused("other_chain", "a key of the sandbox never signs for the main network")

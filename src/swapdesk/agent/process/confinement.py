@@ -1,5 +1,5 @@
 """The restrictions that the process with the keys sets on itself before anything else. This module
-imports only what it needs for that; ``__main__`` calls it before every other import."""
+imports only what it needs for them; ``__main__`` calls it before every other import."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _PT_DENY_ATTACH = 31
 
 
 def confine(parent: int) -> bool:
-    """Forbids core files, debuggers and signals from the keyboard, and ends the process together
-    with ``parent``: by a signal on Linux, by the end of the pipe everywhere. Returns False if the
-    parent ended before it could be watched. Raises OSError if debuggers cannot be kept out."""
+    """Forbids core files, debuggers and signals from the keyboard. Makes this process end when the
+    desk, which has the process id ``parent``, ends: by a signal on Linux, elsewhere when the pipe
+    closes. Returns False if the desk has ended already. Raises OSError if debuggers cannot be kept
+    out."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -42,8 +43,8 @@ def confine(parent: int) -> bool:
 
 
 def place_of(error: BaseException) -> str:
-    """Returns the type of an exception and our line that raised it. The exception's message is left
-    out, because it could quote secrets."""
+    """Returns the type of an exception and the line of this program that raised it, without the
+    exception's message, which could quote secrets."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
@@ -54,7 +55,8 @@ def place_of(error: BaseException) -> str:
 
 
 def say_no_more_than_types() -> None:
-    """Sets the handlers of uncaught exceptions to print ``place_of`` and nothing else."""
+    """Makes uncaught exceptions print only their type and line (``place_of``), because their
+    messages could quote secrets."""
 
     def tell(error: BaseException) -> None:
         os.write(2, f"{place_of(error)}\n".encode())
@@ -68,7 +70,7 @@ def say_no_more_than_types() -> None:
 
 def take_pipes() -> tuple[int, int]:
     """Returns the descriptors of the pipes from and to the desk. Standard input and output are
-    redirected to the null device, so that no stray ``print`` of a library gets between two
+    redirected to the null device, so that a ``print`` in a library cannot write between two
     frames."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)

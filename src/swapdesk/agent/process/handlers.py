@@ -1,4 +1,4 @@
-"""The handlers of the desk's requests: one function for each request.
+"""The handlers of the desk's requests, one function for each request.
 
 Requests on keys open and close them, create, import, name and export a key. Requests on chains need
 no unlocked wallet: balances, allowances, and the payloads that change them. Requests on payloads
@@ -149,7 +149,8 @@ async def export(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
-    """Returns the key as other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
+    """Returns the key in the form that other programs import: 0x-hex for EVM, the 64 numbers of
+    solana-keygen for Solana. Wipes ``key``."""
     if kind is Kind.EVM:
         written = SecretBytes(b"0x" + key.reveal().hex().encode())
     else:
@@ -175,8 +176,8 @@ async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 PAGE = 500
-"""The most transactions in one answer. Even with the longest messages of a node, they fit into a
-frame."""
+"""The most transactions in one answer. Even if each has the longest possible error message of a
+node, they fit into one frame."""
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -188,7 +189,7 @@ async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
 # The spending policy: everything that is set is read strictly
 
 MAX_ENTRIES = 200
-"""The most entries of each kind in one policy."""
+"""The most entries in each list of a policy."""
 MOST = Decimal(10) ** 60
 FINEST = 36
 """The most decimals of an amount or a price."""
@@ -213,8 +214,8 @@ def _status(opened: OpenedWallet) -> PolicyStatus:
 
 
 async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Sets the policy. Lowering limits needs no pass phrase; any other change does. So does the
-    first policy, because the pass phrase seals it."""
+    """Sets the spending policy. Without a pass phrase, the new policy must be at least as strict as
+    the current one. The first policy always needs the pass phrase, which seals it."""
     written = frame.head.get("policy")
     policy = _checked(from_json(SpendingPolicy, written))
     _refuse_odd_digits(written)
@@ -233,9 +234,9 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy counts a token by other decimals than the token's chain. Unless
-    ``sealing`` is True, tokens that are in the present policy are not checked again, so that
-    lowering a limit needs no node."""
+    """Raises Refused if the policy states other decimals for a token than the token's chain. With
+    ``sealing`` False, tokens of the current policy are not checked again, so that lowering a limit
+    needs no node."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:
@@ -308,8 +309,8 @@ def _bad(words: str) -> Refused:
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """Returns the same policy with addresses in checksum form. Raises Refused if an entry is
-    repeated or cannot be counted with."""
+    """Returns the policy with its addresses in checksum form. Raises Refused if an entry is there
+    twice or has a value out of range."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
@@ -350,8 +351,8 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
 
 
 def _refuse_odd_digits(written: Any) -> None:
-    """Raises Refused unless all amounts are texts of plain digits. The policy itself has been
-    parsed before."""
+    """Raises Refused unless every amount in ``written``, the policy as JSON, is a text of plain
+    digits. The caller must have parsed the policy before."""
     amounts = [limit["most"] for limit in written.get("limits", ())]
     for digits in (*amounts, *(price["usd"] for price in written.get("prices", ()))):
         if type(digits) is not str or _DIGITS.fullmatch(digits) is None:
@@ -405,7 +406,8 @@ def _name(name: str) -> str:
 
 
 def _address(address: str) -> str:
-    """Returns an EVM address with its checksum; a Solana address unchanged."""
+    """Returns an EVM address in checksum form, a Solana address unchanged. Raises Refused if
+    ``address`` is neither."""
     if _EVM.fullmatch(address):
         spelled, digits = checksummed(address), address[2:]
         if address != spelled and digits not in (digits.lower(), digits.upper()):

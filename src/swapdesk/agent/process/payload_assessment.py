@@ -1,6 +1,6 @@
 """The assessment of a payload: what it does, what its chain answers, and what the gate decides. The
 facts of the chain are read in one batch, while one simulation runs. Assessing signs nothing and
-writes nothing down.
+records nothing.
 
 A payload is assessed twice: for the review, and again before the signature. The second assessment
 uses the same payload as the first, so only the chain may have changed.
@@ -100,10 +100,11 @@ from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 
 NATIVE = checksummed("0x" + "ee" * 20)
-"""The address that represents the chain's own coin in the transfers of a simulation."""
+"""The address that stands for the native coin in the transfers of a simulation."""
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 GAS_MARGIN_PERCENT = 20
-"""The percentage added to the estimated gas, because the state may change before the block."""
+"""The percentage added to a node's gas estimate, because the chain's state may change before the
+transaction is executed."""
 
 
 async def read_facts(
@@ -113,9 +114,10 @@ async def read_facts(
     now: datetime,
     call: Call | None = None,
 ) -> Facts:
-    """Returns everything that the gate ``needed``, read in one batch. What cannot be read is
-    absent, and the gate refuses what it misses; ``problem`` says why. ``call`` is the transaction
-    to simulate, from the account."""
+    """Returns the facts that the gate needs from an EVM chain, read in one batch. ``needs`` is the
+    result of :func:`needed`. What cannot be read is missing in the result, and the gate refuses
+    because of it; ``problem`` says why. ``call`` is the account's call to simulate, None for a
+    document."""
     code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [
@@ -179,9 +181,9 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """Returns the gas limit with the highest gas price to sign. That price is enough even if the
-    base fee doubles. If this costs more than was confirmed, the price is lowered to what was
-    confirmed, as long as that is enough for the next blocks."""
+    """Returns the gas limit and the highest gas price to sign. The price suffices even if the base
+    fee doubles. If gas could then cost more than ``most``, the price is lowered to fit, as long as
+    it still suffices for the next blocks. Prices are in wei per unit of gas."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -227,8 +229,9 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
 def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
-    """Returns one balance change of a simulation. ``coin`` describes the token if the promise does
-    not name it."""
+    """Returns one balance change of a simulation, with the token's symbol and decimals from
+    ``promise``. ``contract`` is None for the native coin. ``coin`` describes the token if
+    ``promise`` does not name it; if ``coin`` is None too, the symbol is ``?``."""
     asset = _asset(contract, promise) or coin
     if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
@@ -246,9 +249,9 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
 
 
 class SigningRequest(Struct, frozen=True):
-    """A request to sign: the payload, what was confirmed for it, and the account and chain that
-    would sign it. ``replaces`` is the hash of a waiting transaction if the payload takes its
-    nonce."""
+    """A request to sign: the payload, what the user confirmed for it, and the account and chain
+    that it is to be signed for. ``replaces`` is the hash of the waiting transaction whose nonce the
+    payload reuses; None if it has a nonce of its own."""
 
     payload: Payload
     promise: Promise
@@ -258,10 +261,10 @@ class SigningRequest(Struct, frozen=True):
 
 
 class Looked(Struct, frozen=True):
-    """What one assessment of a payload found: the claim, the answers of the chain and the verdict
-    of the gate. ``plan`` has the nonce, gas and fees that make the call a transaction to sign.
-    ``taken`` is the most that could be taken by everything signed under the intent, this payload
-    included."""
+    """The result of assessing a payload once: its decoded content (``claim``, None if unreadable),
+    the answers of the chain and the review of the gate. ``plan`` has the nonce, gas and fees of an
+    EVM transaction. ``taken`` is the most, in base units of the token sold, that everything signed
+    under the intent could take, including this payload."""
 
     claim: Claim | None
     facts: Facts
@@ -269,12 +272,13 @@ class Looked(Struct, frozen=True):
     plan: EvmTerms | None = None
     taken: int = 0
     spending: Spending | None = None
-    """The amounts that the payload lets leave. They are counted when the payload is signed."""
+    """The amounts that can leave because of the payload. They are counted when the payload is
+    signed."""
 
 
 class Looking:
-    """Assesses payloads by chain, gate and spending policy. Raises Refused for problems that the
-    gate has no rule for."""
+    """Assesses payloads: reads what is needed from the chain, then applies the gate's rules and the
+    user's spending policy. Raises Refused for problems that no rule of the gate covers."""
 
     def __init__(
         self,
@@ -291,8 +295,8 @@ class Looking:
         self._clock = clock
 
     async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
-        """Assesses a payload. ``before`` is the first assessment of the same request, if this is
-        the second one, made before the signature; None if this is the first."""
+        """Assesses a payload and returns the result. ``before`` is the first assessment if this is
+        the second one, made just before the signature; otherwise None."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
@@ -362,9 +366,10 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """Returns the findings of the user's spending policy. A paid API call has a ``tier``; it
-        needs a policy that limits it, because the user is not asked for each call. If ``signing``,
-        the policy must have been opened by the pass phrase."""
+        """Returns the objections of the user's spending policy. ``tier`` is the price tier of a
+        paid API call, None for other payloads; such a call needs a policy that limits it, because
+        the user is not asked about each call. With ``signing``, the policy must have been opened by
+        the pass phrase."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -386,9 +391,9 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """Returns the tokens and payees of earlier paid calls, which a new call is compared with.
-        The result is empty if the policy names payees, because the user has then already
-        decided."""
+        """Returns the chain, token and payee of every earlier paid API call, for comparison with a
+        new call. Empty if the policy lists the allowed payees, because then only that list
+        counts."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:
@@ -418,8 +423,9 @@ class Looking:
         return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
     async def _with_bought(self, facts: Facts, claim: Claim, promise: Promise) -> Facts:
-        """Returns the facts with the decimals of what arrives on another chain, as that chain's
-        node states them. The node also proves that name and id belong to the same chain."""
+        """Returns the facts with the decimals and symbol of a token bought on another chain, as
+        that chain's node states them. Reading them also proves that the name and id of the chain
+        belong together."""
         if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return facts
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
@@ -456,8 +462,10 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Returns the nonce, gas and fees to sign (None if they are unknown), and the facts with
-        these values. The second assessment keeps the values of the first, ``before``."""
+        """Returns (plan, facts). ``plan`` has the nonce, gas and fees to sign, None if they cannot
+        be determined; ``facts`` are the given facts with this gas and fee. The second assessment
+        keeps the plan of the first one, ``before``. Raises Refused if that plan no longer
+        suffices."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -483,8 +491,8 @@ class Looking:
 
 
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
-    """Returns the decimals by which the gate counts each token of the promise. The gate refuses if
-    the chain states others."""
+    """Returns the decimals that the user's confirmed amounts assume for each token. A rule of the
+    gate refuses the payload if the chain states other decimals."""
     chain = promise.chain_id
     counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
@@ -504,14 +512,14 @@ def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[RuleFinding
 
 
 LIFETIME = 150
-"""Blocks for which a blockhash is valid, on every network of Solana."""
+"""The number of blocks for which a blockhash is valid, on every network of Solana."""
 
 
 async def read_solana_facts(
     client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
 ) -> Facts:
-    """Returns what the gate needs from Solana. What cannot be read is absent, and the gate refuses
-    what it misses."""
+    """Returns the facts that the gate needs from a Solana chain. What cannot be read is missing in
+    the result, and the gate refuses because of it."""
     raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
     blockhash = str(message.recent_blockhash)
@@ -544,10 +552,12 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """Returns for how many more blocks the blockhash stays valid; None if unknown.
+    """Returns the number of further blocks for which the transaction's blockhash stays valid; None
+    if unknown. ``good`` is True if the node calls the blockhash valid; ``height`` is the present
+    block height.
 
-    A node states this only for its newest blockhash. For an older one the payload says until when
-    it is valid, which is believed up to the end of the newest blockhash. If the payload is wrong,
+    A node states the last valid height only for its newest blockhash. For an older blockhash the
+    payload's own figure is used, but never one above that of the newest. If the figure is too high,
     the transaction is not executed and no money is lost.
     """
     if not good:

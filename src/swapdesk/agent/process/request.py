@@ -1,5 +1,5 @@
-"""The arguments of a request, read strictly. Each reader raises Refused for a value of another
-form, and the desk gets the refusal with its reason."""
+"""The arguments of a request, read strictly. Each reader raises Refused for a value of the wrong
+form, and the desk receives that refusal with its reason."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Answer = tuple[Any, Mapping[str, SecretBytes]]
 """The answer to a request: JSON values, and secrets that the pipe wipes after writing them."""
 
 MAX_OFFSET = 100 * 365 * 86_400.0
-"""The most seconds that a sandbox's time may be ahead of the wall clock."""
+"""The most seconds that the sandbox's time may be ahead of the wall clock."""
 MAX_NUMBER = 1 << 256
-"""A number above any amount, id or time of a chain."""
+"""A number that no amount, id or time of a chain reaches."""
 
 AnyText = Annotated[str, Meta(max_length=1024)]
 Text = Annotated[str, Meta(min_length=1, max_length=1024)]
 TransactionHash = Annotated[str, Meta(pattern=r"^(0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88})\Z")]
 Whole = Annotated[int, Meta(ge=0)]
 Assets = Annotated[list[Asset], Meta(max_length=MAX_ASSETS)]
-"""The types of some arguments, with their bounds."""
+"""The types of some arguments, with their limits."""
 
 
 def secret(frame: Frame, name: str) -> SecretBytes:
@@ -40,8 +40,8 @@ def secret(frame: Frame, name: str) -> SecretBytes:
 
 
 def argument(frame: Frame, name: str, form: Any) -> Any:
-    """Returns the argument of this name, None if it is absent. Raises Refused if it has another
-    form."""
+    """Returns the argument ``name`` of a request, converted to the type ``form``. An absent
+    argument is read as None. Raises Refused if the value does not fit the type."""
     try:
         value = convert(frame.head.get(name), form)
     except (ValidationError, ValueError):
@@ -52,20 +52,23 @@ def argument(frame: Frame, name: str, form: Any) -> Any:
 
 
 def refuse_far_clock(offset: float) -> None:
-    """Raises Refused for an offset, in seconds, that puts times outside the calendar."""
+    """Raises Refused for a clock offset of more than a hundred years, given in seconds. Times
+    shifted by so much could not be written as dates."""
     if abs(offset) > MAX_OFFSET:
         raise Refused("bad_request", "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
-    """Returns the promise of a request. Raises Refused for numbers or times out of range."""
+    """Returns the promise (what the user confirmed) in a request. Raises Refused if a number or
+    time in it is out of range."""
     promise = from_json(Promise, frame.head.get("promise"))
     _refuse_odd(promise)
     return promise
 
 
 def _refuse_odd(value: object) -> None:
-    """Raises Refused for an amount beyond 256 bits or a time outside the calendar."""
+    """Raises Refused if ``value`` is or contains a number beyond 256 bits, a time outside the
+    calendar, or a token with impossible decimals."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
             raise Refused("bad_request", "a time is none that can be counted with")

@@ -1,10 +1,10 @@
-"""The service that answers what the desk asks. Every request is a task; signatures are given one at
-a time.
+"""The service that answers the desk's requests. Every request is a task of its own; signatures are
+made one at a time.
 
-The pipe carries frames. A thread of its own reads them into memory that is wiped, because a frame
-may hold a pass phrase. Another thread writes, so that a desk that reads nothing blocks no lock. The
-unread bytes are bounded; beyond that bound the agent takes no further request. If the pipe ends,
-the process ends immediately; everything that must survive is on disk by then.
+The pipe carries frames. A separate thread reads them into memory that is wiped, because a frame may
+hold a pass phrase. Another thread writes, so that a desk that reads nothing blocks no lock. The
+number of unread bytes is limited; beyond the limit the agent takes no further request. If the pipe
+ends, the process ends immediately; everything that must survive is on disk by then.
 """
 
 from __future__ import annotations
@@ -42,15 +42,17 @@ from swapdesk.wallet.protocol import (
 
 END_OF_DESK = 0
 BROKEN_CONVERSATION = 3
-"""The exit code after bytes that are no frame."""
+"""The exit code after bytes that are not a valid frame."""
 MAX_HEARD = 64
-"""The most frames that are read and not yet handled."""
+"""The most frames that are read ahead of being handled."""
 MAX_UNREAD = 1 << 20
-"""The most bytes that the desk has not yet read; beyond them no request is taken."""
+"""The most bytes of answers that the desk may leave unread. Beyond this the agent takes no further
+request."""
 
 
 class DeskPipe:
-    """The pipe to the desk, to be made inside a running event loop."""
+    """The pipe to the desk: ``source`` and ``sink`` are the file descriptors to read from and write
+    to. It must be created inside a running event loop."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = io.FileIO(source, "rb")
@@ -68,8 +70,8 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """Returns the next frame from the desk. Waits first until the desk has read enough of the
-        answers that were written to it."""
+        """Returns the next frame from the desk. If the desk has left too many bytes of answers
+        unread, waits first until it has read them."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()
@@ -78,8 +80,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Queues a frame for writing, whole and in order. Raises FrameError if the frame is too
-        large; then nothing is written."""
+        """Queues a frame; it is written whole, after all earlier ones. Raises FrameError, and
+        writes nothing of the frame, if it is too large."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))
@@ -147,12 +149,12 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     "policy": handlers.policy,
     "set_policy": handlers.set_policy,
 }
-"""The handlers of requests to an open wallet that need no chain library."""
+"""The handlers of those requests to an open wallet that need no chain library."""
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """Returns the answer to any operation but ``open``. Raises Refused, and other exceptions that
-    ``AgentService`` turns into a refusal."""
+    """Returns the answer to a request of any operation except ``open``. Raises Refused, and other
+    exceptions that ``AgentService`` turns into a refusal."""
     handler = OPERATIONS.get(operation)
     if handler is None:
         await opened.loaded()
@@ -163,8 +165,8 @@ async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame
 
 
 class AgentService:
-    """The agent of one desk, from its first frame to the end of the pipe. ``cost`` is scrypt's n of
-    new key files."""
+    """The agent of one desk, from its first frame to the end of the pipe. ``cost`` is the scrypt
+    parameter n for new key files."""
 
     def __init__(self, pipe: DeskPipe, *, cost: int = MAX_N) -> None:
         self._pipe = pipe

@@ -1,8 +1,8 @@
 """Reviewing and signing: from a payload to a review, and from a review to a signature.
 
 A review is what the trader saw. Before signing, chain and gate are asked again. The agent signs
-only if the content and the nonce are the same, no objection is new, and the gas price is still
-enough. The signature is written down before anybody else sees it.
+only if the content and the nonce are the same, there is no new objection, and the gas price still
+suffices. The signature is recorded before it leaves the agent.
 
 The payload and the promise of a transaction are stored with it. If it is replaced with a higher fee
 later, the replacement is judged by that stored promise, whatever the desk says then.
@@ -58,8 +58,9 @@ from swapdesk.wallet.protocol import to_json as as_json
 
 
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """Returns the payload and promise that a transaction was signed for, from the records. Raises
-    MessageError if another release wrote them in another form."""
+    """Returns the payload of a signed transaction and what the user confirmed for it. ``text`` is
+    their JSON from the records. Raises MessageError if another release of the program wrote it in
+    another form."""
     entry = json.loads(text)
     payload = payload_from_json(entry.get("payload"))
     if not isinstance(payload, TransactionPayload):
@@ -71,8 +72,8 @@ MAX_REVIEWS = 64
 
 
 class Reviewing:
-    """Reviews and signs payloads for one wallet. Raises Refused for whatever the gate does not
-    decide; no signature has been given out then."""
+    """Reviews and signs payloads for one wallet. Raises Refused for problems that the gate does not
+    judge; in that case no signature has been given out."""
 
     def __init__(
         self,
@@ -89,13 +90,16 @@ class Reviewing:
         self._clock = clock
         self._looking = Looking(place, chains, records, policy, clock)
         self._pending: dict[str, tuple[Review, SigningRequest, Looked]] = {}
-        """The reviews that may be signed, by id. Each has its request and its first assessment."""
+        """The reviews that may still be signed, by id, each with its request and its first
+        assessment."""
 
     def forget(self) -> None:
         self._pending.clear()
 
     async def review(self, payload: Payload, promise: Promise, replaces: str | None) -> Review:
-        """Returns the review of a payload, also for a locked wallet. Signs nothing."""
+        """Assesses a payload and returns the review, which may then be signed. This works while the
+        wallet is locked, and signs nothing. ``replaces`` is the hash of the waiting transaction
+        whose nonce the payload reuses; None if it has a nonce of its own."""
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
@@ -121,9 +125,9 @@ class Reviewing:
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Reviews the call of a waiting transaction again, on its nonce for a higher fee, against
-        the promise of its first signature. ``gas_units`` is the most that it may now pay for gas if
-        that is more than was confirmed. Signs nothing."""
+        """Returns the call of a waiting transaction, and a review of it with the same nonce and a
+        higher fee. The call is judged by what the user confirmed when it was first signed. Gas may
+        cost as much as was confirmed then, or ``gas_units`` wei if that is more. Signs nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
         if transaction is None or asked is None:
@@ -143,9 +147,10 @@ class Reviewing:
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
-        """Signs what was reviewed under this id, if chain and gate still give the same result. The
-        review cannot be used again once it is assessed for the second time; a wrong ``phrase``
-        leaves it usable."""
+        """Signs the payload of a review if chain and gate still give the same result, and returns
+        the recorded signature or transaction. A wrong ``phrase`` raises Refused and leaves the
+        review usable. Once the second assessment begins, the review is used up, even if nothing is
+        signed."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")
@@ -181,8 +186,9 @@ class Reviewing:
         return self._signature(subject, claim, looked)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
-        """Returns the signature of a document, or of the hash of an operation in the form that its
-        EntryPoint release asks for."""
+        """Signs and records a document or a UserOperation, and returns the signature. For an
+        operation, the operation's hash is signed in the form that its EntryPoint release
+        requires."""
         payload = subject.payload
         given, content, call = _given(claim, subject), claim.content, None
         if isinstance(payload, TypedDataPayload):
@@ -237,7 +243,9 @@ class Reviewing:
         terms: EvmTerms | None = None,
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Writes the transaction to the records; returns it as the records have it."""
+        """Writes a signed transaction with its bytes ``raw`` to the records, and returns it as
+        recorded. ``asked`` is JSON of its payload and of what the user confirmed, None if they are
+        not stored."""
         signed = SignedTransaction(
             hash=hash_,
             intent_id=subject.promise.intent_id,
@@ -259,8 +267,8 @@ class Reviewing:
 
 
 def require_agreement(seen: Looked, looked: Looked) -> None:
-    """Raises Refused if the second assessment of a payload (``looked``) differs from the first
-    (``seen``)."""
+    """Raises Refused if the second assessment of a payload (``looked``) refuses it or differs from
+    the first (``seen``)."""
     verdict = looked.verdict
     if verdict.refused:
         raise _refused(verdict.findings)

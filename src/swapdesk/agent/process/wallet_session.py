@@ -1,5 +1,5 @@
-"""The wallet that a desk opened: everything of one profile, under one lock. The keys are closed if
-the desk has not used them for a while."""
+"""The wallet that a desk has opened, with everything that belongs to one profile. The keys are
+closed if the desk has not used them for a while."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAX_SECONDS = 24 * 3600.0
 
 
 class IdleLock:
-    """Calls ``lock`` once, when no request came for ``seconds``. The time is measured by the
-    clock's monotonic time, which goes on while the machine sleeps."""
+    """Calls ``lock`` once if no request came for ``seconds``. The time is measured by the clock's
+    monotonic time, which goes on while the machine sleeps."""
 
     def __init__(self, clock: Clock, seconds: float, lock: Callable[[], None]) -> None:
         self._clock = clock
@@ -40,11 +40,11 @@ class IdleLock:
         self._watch: asyncio.Task[None] | None = None
 
     def used(self) -> None:
-        """Restarts the time, because a request came."""
+        """Notes that a request came, so that the ``seconds`` until the lock begin anew."""
         self._last = self._clock.monotonic()
 
     def start(self) -> None:
-        """Starts the time, because keys were opened."""
+        """Begins to count the ``seconds`` until the lock, because keys were opened."""
         self.used()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._wait(), name="idle lock")
@@ -61,8 +61,8 @@ class IdleLock:
 
 class OpenedWallet:
     """An open wallet with its keys, records and policy. ``dropped`` is called if the keys were
-    dropped because no request came for a while; ``cost`` is scrypt's n of new key files. Raises
-    Refused."""
+    dropped because no request came for a while. ``cost`` is the scrypt parameter n for new key
+    files. Raises Refused if the directory of keys cannot be used."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
@@ -82,7 +82,7 @@ class OpenedWallet:
         self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
         self.one_at_a_time = asyncio.Lock()
-        """A lock that is held while something is signed, sent or looked up."""
+        """The lock that is held while something is signed, sent or looked up."""
         self._chains: Chains | None = None
         self._reviewing: Reviewing | None = None
         # Signing libraries are imported while the pass phrase is typed or a key is derived: the
@@ -90,7 +90,7 @@ class OpenedWallet:
         self._warm = asyncio.create_task(asyncio.to_thread(load_signing))
 
     async def loaded(self) -> None:
-        """Waits until everything that judging and signing needs is imported."""
+        """Waits until all libraries for reviewing and signing are imported."""
         await self._warm
 
     def told(self) -> Accounts:
@@ -99,7 +99,7 @@ class OpenedWallet:
         return Accounts(accounts, unusable, self.keys.unlocked, not self._writable)
 
     def close_keys(self) -> None:
-        """Drops every key; nothing that was reviewed can be signed any more."""
+        """Drops every key and every review, so that nothing reviewed before can be signed."""
         self.keys.lock()
         if self._reviewing is not None:
             self._reviewing.forget()
@@ -110,8 +110,8 @@ class OpenedWallet:
             self._dropped()
 
     def require_writing(self) -> None:
-        """Makes sure that this process holds the lock of the key directory, and takes it if
-        necessary. Raises Refused if another desk holds it."""
+        """Ensures that this process holds the lock of the key directory, and takes the lock if it
+        is free. Raises Refused if another desk holds it."""
         if self._writable:
             return
         if not self._lock.take():
@@ -146,9 +146,9 @@ Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
 
 
 def load_signing() -> None:
-    """Imports everything that judging and signing needs, in one thread and before any other thread
-    imports it. Packages that import each other in a circle fail if two threads begin at different
-    ends."""
+    """Imports all libraries for reviewing and signing. This must happen in one thread before any
+    other thread imports them, because packages that import each other in a circle fail if two
+    threads start at different packages."""
     for name in (
         "coincurve",
         "eth_account.messages",

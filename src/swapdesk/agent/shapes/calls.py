@@ -1,11 +1,12 @@
-"""Readers of EVM transactions that are known by their selector, and of UserOperations of ERC-4337;
-everything else is refused.
+"""Readers of EVM transactions that are known by their selector, and of UserOperations of ERC-4337.
+Everything else is refused.
 
 A call without data is a payment of the native coin. ``executeBatch``, called by a smart account's
-owner, pays out of what the account holds and of what the EntryPoint keeps for its gas.
+owner, makes payments out of the smart account's balance and of what the EntryPoint keeps for its
+gas.
 
 The hash of an operation is computed here, from all of its fields. An operation is read only if its
-smart account makes plain payments, of the chain's coin or of tokens, and pays its gas itself. Each
+smart account makes plain payments, of the native coin or of tokens, and pays its gas itself. Each
 call in it is read as one payment.
 """
 
@@ -50,8 +51,8 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """A context manager for decoding exact calldata: an error of decoding is raised as a
-    PayloadRefused with ``code``."""
+    """A context manager for decoding exact calldata. A decoding error is raised as PayloadRefused
+    with ``code``, and with ``words`` unless these are empty."""
     try:
         yield
     except CalldataError as error:
@@ -59,8 +60,9 @@ def _exact_call(code: str, words: str = "") -> Iterator[None]:
 
 
 def read_payment(number: int, call: InnerCall, code: str) -> Payment:
-    """Returns a payment of the chain's coin or of a token; ``number`` counts from 0. Raises
-    PayloadRefused with ``code`` for anything else."""
+    """Returns the fields and the amount of ``call`` if it is a payment of the native coin or of a
+    token. ``number`` is its position among the payments, from 0. Raises PayloadRefused with
+    ``code`` for any other call."""
     if call.value and not call.data:
         payee, units, token = checksummed(call.to), call.value, None
     elif call.data and not call.value:
@@ -92,13 +94,13 @@ _NEEDED = (
     "pre_verification_gas",
     "max_fee_per_gas",
 )
-"""The fields of an operation that may not be 0, because no EntryPoint executes and no bundler takes
-such an operation. A tip of 0 is allowed, because some chains take no tip."""
+"""The fields of an operation that must not be 0, because no bundler accepts and no EntryPoint
+executes such an operation. A priority fee of 0 is allowed, because some chains take none."""
 
 
 def read_bundle(payload: OperationPayload) -> Claim:
-    """Returns the claim of an operation. Raises PayloadRefused if the operation does anything but
-    pay."""
+    """Returns the decoded content of a UserOperation. Raises PayloadRefused if the operation does
+    anything but pay."""
     operation = _operation(payload)
     if type(payload.chain_id) is not int or not 0 < payload.chain_id < 1 << 256:
         raise PayloadRefused("CHAIN_ID_MISSING", "the operation is for no chain")
@@ -137,8 +139,8 @@ def read_bundle(payload: OperationPayload) -> Claim:
 
 
 def nonce_of(claim: Claim) -> str:
-    """Returns the account and nonce of an operation. Of two operations with the same account and
-    nonce, only one is ever executed."""
+    """Returns the smart account and nonce of an operation as one text. Only one of several
+    operations with the same text is ever executed."""
     sender = next(text for _, text in claim.texts("smart account"))
     nonce = next(number for _, number in claim.numbers("nonce"))
     return f"{sender} {nonce:#x}"
@@ -176,8 +178,9 @@ CODE = "WITHDRAWAL_CALLS"
 def read_withdrawal(
     account: str, data: bytes, value: int, chain_id: int | None, owner: str, content: bytes
 ) -> Claim:
-    """Returns the claim of a call to ``account`` that ``owner`` would sign. Raises PayloadRefused
-    if the call does anything but pay."""
+    """Returns the decoded content of a call of ``executeBatch`` on the smart account ``account``,
+    to be signed by ``owner``. ``content`` identifies the transaction. Raises PayloadRefused if the
+    call does anything but pay."""
     with _exact_call("CALLDATA_UNREADABLE"):
         calls = decode_batch(data)
     paid = [_paid(number, call) for number, call in enumerate(calls)]
@@ -356,8 +359,8 @@ _NOTHING = Shape(
 
 
 def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner: str) -> Claim:
-    """Returns the claim of a call that ``owner`` would sign for ``chain_id``. Raises PayloadRefused
-    for data that is no exact call of a known method."""
+    """Returns the decoded content of an EVM call to be signed by ``owner`` for ``chain_id``. Raises
+    PayloadRefused if the data is not an exact call of a known method."""
     target, payload = _address(to), _bytes(data)
     if type(value) is not int or not 0 <= value < 1 << 256:
         raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
@@ -433,7 +436,7 @@ def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
 
 
 def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
-    """Yields a field for each token of a swap's path. The first token is sold and the last is
+    """Yields a field for each token in the path of a swap: the first token is sold, the last is
     bought. Raises PayloadRefused for fewer than two tokens."""
     if len(tokens) < 2:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
@@ -456,7 +459,7 @@ def _address(text: object) -> str:
 
 
 def _spelled(owner: str) -> str:
-    """Returns the account as claims spell addresses; anything but an EVM address unchanged."""
+    """Returns an EVM address in checksum form; any other text unchanged."""
     try:
         return _address(owner)
     except PayloadRefused:

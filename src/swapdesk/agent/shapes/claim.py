@@ -1,4 +1,5 @@
-"""The claim of a payload: each value with its meaning, and the moves of tokens that follow.
+"""The claim of a payload: its decoded content, each value with its meaning, and the token movements
+that follow from it.
 
 A shape is a known form of a call, a document or an instruction. The gate's rules use meanings and
 never look at the bytes.
@@ -51,15 +52,15 @@ Meaning = Literal[
     "label",  # Nothing that moves money hangs on it.
     "unknown",
 ]
-"""What a field of a payload states. A rule of the gate binds each meaning except label, fee part
-and unknown."""
+"""What a field of a payload states. Every meaning except label, fee part and unknown is compared
+with the promise by some rule of the gate."""
 
 
 Value = int | bool | str | bytes
 
 
 class PayloadRefused(ValueError):
-    """Raised for a payload that cannot be judged. ``code`` names the reason and never changes."""
+    """Raised for a payload that cannot be judged. ``code`` is the permanent name of the reason."""
 
     def __init__(self, code: str, words: str) -> None:
         super().__init__(words)
@@ -80,7 +81,7 @@ Act = Literal[
     "nothing",  # A nonce is used up, and nothing moves but the gas.
     "unknown",
 ]
-"""What the signed payload does."""
+"""What the signed payload does when it is executed."""
 
 
 Target = Literal[
@@ -93,7 +94,7 @@ Target = Literal[
     "entry point",  # The EntryPoint of ERC-4337, of the operation's release.
     "any",
 ]
-"""The contract that checks or executes a payload of a shape."""
+"""The kind of contract that checks or executes a payload."""
 
 
 NonceKind = Literal[
@@ -108,9 +109,9 @@ NonceKind = Literal[
 
 
 class ClaimField(Struct, frozen=True):
-    """One field of a payload. ``path`` is its place in the payload; ``label`` is its name on the
-    screen, unique in the claim. Addresses are text with their checksum, amounts base units, times
-    seconds."""
+    """One field of a payload. ``path`` is its position in the payload. ``label`` is its name on the
+    screen, unique in the claim. Addresses are text with their checksum, amounts are in base units,
+    times in Unix seconds."""
 
     path: str
     label: str
@@ -119,11 +120,9 @@ class ClaimField(Struct, frozen=True):
 
 
 class Outflow(Struct, frozen=True):
-    """An amount that leaves or may be taken: ``units`` of ``token``, stated in ``field``.
-
-    ``token`` is None for the native coin. ``payee`` is the receiver if the payload makes several
-    payments, each to a named payee.
-    """
+    """An amount that leaves or may be taken: ``units`` (base units) of ``token``, as stated in
+    ``field``. ``token`` is None for the native coin. ``payee`` is the receiver if the payload makes
+    several payments, each to a named payee; otherwise None."""
 
     token: str | None
     units: int
@@ -132,38 +131,40 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A payload as a list of fields, with what follows from its known form. ``contract`` is None on
-    Solana; ``chain_id`` is None if the payload names no chain.
-
-    ``outflows`` are the amounts that are sold or paid, ``allowed`` those that may be taken later.
-    ``limitless`` is the number by which tokens mean an unlimited allowance. ``bought`` is the
-    contract of the token that comes back, None for the native coin. It means something only if a
-    field of the payload states the least amount of it. ``content`` identifies what is signed: the
-    digest of typed data, for other payloads a hash of everything that they fix.
-    """
+    """The decoded content of a payload: its fields, and what follows from its known form."""
 
     shape: str
     act: Act
     title: str
     contract: str | None
+    """The contract that is called, or that checks the signature; None on Solana."""
     chain_id: int | None
+    """None if the payload names no chain."""
     content: bytes
+    """Bytes that identify what is signed: the digest of typed data, for other payloads a hash of
+    everything that they fix."""
     fields: tuple[ClaimField, ...]
     target: Target
     roles: frozenset[str] = frozenset()
     outflows: tuple[Outflow, ...] = ()
+    """The amounts that are sold or paid."""
     allowed: tuple[Outflow, ...] = ()
+    """The amounts that may be taken later."""
     limitless: int | None = None
+    """The number by which tokens mean an unlimited allowance."""
     bought: str | None = None
+    """The contract of the token bought, None for the native coin. It only has a meaning if a field
+    of the payload states the least amount bought."""
     nonce_kind: NonceKind = "none"
     typed: bool = False
     solana: bool = False
     domain_separator: bytes | None = None
     signed_first: frozenset[str] = field(default_factory=frozenset)
-    """On Solana the other required signers, whose valid signatures are already present."""
+    """On Solana, the addresses of the other required signers whose valid signatures are present
+    already."""
 
     def of(self, *meanings: Meaning) -> Iterator[ClaimField]:
-        """Yields the fields whose meaning is one of those given, in the order of the payload."""
+        """Yields the fields with one of these meanings, in the order of the payload."""
         return (field for field in self.fields if field.meaning in meanings)
 
     def first(self, *meanings: Meaning) -> ClaimField | None:
@@ -190,14 +191,14 @@ class Claim(Struct, frozen=True):
 
 
 Meanings = Mapping[str, tuple[Meaning, str]]
-"""A table from the path of a field, without places in lists (``details[].amount``), to its meaning
-and label."""
+"""Maps the path of a field to its meaning and label. Paths have no indexes of list items
+(``details[].amount``)."""
 
 
 class Shape(Struct, frozen=True):
-    """A known form of a payload. ``fields`` lists every field: reading fails if a field of the
-    payload is missing in it. ``sells_contract`` is True if the contract is itself the token sold,
-    ``sells_native`` if the chain's coin is sold."""
+    """A known form of a payload. ``fields`` has every field that such a payload may have; reading
+    fails if the payload has any other. ``sells_contract`` is True if the called contract is itself
+    the token sold, ``sells_native`` if the native coin is sold."""
 
     name: str
     title: str
@@ -217,10 +218,10 @@ _LEAVES: tuple[Meaning, ...] = ("sold units", "fee units")
 def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
-    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim, as they follow from its fields.
-    ``contract`` is the contract that is called, or that checks the signature. A coin amount that is
-    sent along is counted in addition to what is sold. Raises TypeError for an amount that is no
-    number, which is a defect in the shape."""
+    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim, which follow from its fields.
+    ``contract`` is the contract that is called, or that checks the signature. A native amount sent
+    with the call is an outflow of its own, beside the token sold. Raises TypeError if a field that
+    should hold an amount is not a number."""
     tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # A missing token does not mean the chain's coin: only a shape can say that.

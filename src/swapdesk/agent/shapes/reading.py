@@ -1,4 +1,5 @@
-"""Reads any payload to its claim, typed data by its exact declaration.
+"""Reads any payload and returns its claim (decoded content); typed data is recognized by its exact
+declaration.
 
 The typed data are permits, orders and authorizations. Sources: EIP-2612, Permit2
 (AllowanceTransfer, SignatureTransfer), EIP-3009, and the order of the Isthmus settlement contract.
@@ -191,8 +192,9 @@ _INDEX = re.compile(r"\[([0-9]+)\]")
 
 
 def read_typed(raw: object) -> Claim:
-    """Returns the claim of a document; an unknown shape has the act ``unknown``. Raises
-    PayloadRefused if the document cannot be read strictly."""
+    """Returns the decoded content of an EIP-712 document. A document whose types are not known to
+    the agent gets the act ``unknown``. Raises PayloadRefused if the document does not pass the
+    strict reading."""
     document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))
@@ -244,9 +246,9 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
-    """Returns the claim of a payload. Raises PayloadRefused if its meaning is not exact. A
-    transaction names no chain itself, so the promise's chain is used, for which it will be
-    signed."""
+    """Returns the decoded content of a payload. Raises PayloadRefused if the payload's meaning is
+    not exact. An EVM transaction does not name its chain, so the chain in ``promise`` is used, for
+    which it will be signed."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)
     if isinstance(payload, SolanaPayload):

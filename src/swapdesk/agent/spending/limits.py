@@ -1,7 +1,7 @@
-"""What leaves by a payload once it is signed, and whether the spending policy allows it.
+"""What can leave because of a payload once it is signed, and whether the spending policy allows it.
 
-The amounts come from the claim that the gate judges. The result is a list of findings, each with
-the code of its rule, and what is left of each limit.
+The amounts come from the claim (the decoded payload) that the gate judges. The result is a list of
+findings, each with the code of its rule, and what is left of each limit.
 
 Money that can leave only once is counted once (``SpendSums``): an allowance together with what its
 contract takes out of it, and payloads of which the chain executes only one. If a payment goes to
@@ -40,20 +40,21 @@ from swapdesk.wallet.spending import (
 from swapdesk.wire.price_tiers import PriceTier, most_units
 
 RENT = 2_039_280
-"""Lamports that a token account of 165 bytes must keep, paid by whoever opens the account."""
+"""The lamports that a token account of 165 bytes must keep. Whoever opens the account pays them."""
 
 GAS = "gas"
-"""The name that stands for the ``taker`` of the gas, which leaves in addition to everything else
-that the payload moves."""
+"""The ``taker`` of an amount that leaves for gas. Gas leaves in addition to everything else that
+the payload moves."""
 
 Units = int | float
-"""An amount in base units; infinite if unlimited."""
+"""An amount in base units; infinity if it is unlimited."""
 
 
 class Spend(Struct, frozen=True):
-    """An amount that leaves: ``units`` of a token, which ``taker`` may take. ``taker`` is empty if
-    the units leave by the signature alone. ``grants`` is True if the signature itself lets the
-    taker take them, False if they come out of an allowance given elsewhere."""
+    """An amount that can leave ``account``: ``units`` (base units) of a token, which ``taker`` may
+    take. ``taker`` is empty if the payload itself moves the units. ``grants`` is True if the
+    payload allows the taker to take the units, False if the taker uses an allowance given
+    elsewhere."""
 
     token: TokenKey
     units: Units
@@ -63,26 +64,25 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """The way that the units leave by, as (token, account that they leave, taker)."""
+        """The key under which amounts are added up: (token, account that they leave, taker)."""
         return self.token, self.account, self.taker
 
 
 class Spending(Struct, frozen=True):
-    """Everything that one payload lets leave.
-
-    ``gas`` is the coin amount for gas, None if the payload pays no gas itself. ``payees`` are those
-    who get or may take something, without the owner. ``content`` identifies the payload; of
-    payloads with the same ``once`` the chain executes only one. ``unreadable`` is True if nobody
-    can tell what the payload does.
-    """
+    """Everything that can leave because of one payload."""
 
     chain_id: int | None
     spends: tuple[Spend, ...]
     payees: tuple[str, ...]
+    """The addresses that receive or may take something, except the owner's."""
     content: bytes
+    """Bytes that identify the payload."""
     once: str
+    """An identifier: of several payloads with the same one, the chain executes only one."""
     gas: Spend | None = None
+    """The amount of the native coin for gas; None if the payload pays no gas itself."""
     unreadable: bool = False
+    """True if it is unknown what the payload does."""
 
     @property
     def all(self) -> tuple[Spend, ...]:
@@ -90,16 +90,17 @@ class Spending(Struct, frozen=True):
 
 
 Counted = tuple[Spend, str]
-"""A spend with the ``once`` of its payload, as the records store it."""
+"""An amount with the ``once`` of its payload, as the records store it."""
 
 
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
-"""For each token, account and taker two tables by ``once``: the units that signatures granted to
-the taker, and the units that the taker's own payloads take."""
+"""For each (token, account, taker) two dictionaries by ``once``: the units that signatures allowed
+the taker to take, and the units that the taker's own payloads take."""
 
 
 class SpendSums:
-    """Sums of the most that can leave of each token, over everything counted."""
+    """The most that can leave of each token, in base units, because of everything that was added
+    up. What is taken by means of an allowance is not counted in addition to the allowance."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -148,8 +149,9 @@ def spending_of(
     gas: GasPlan | None = None,
     simulation: Simulation | None = None,
 ) -> Spending:
-    """Returns what leaves by ``claim`` on a chain. ``nonce`` and ``gas`` are those of an EVM
-    transaction; ``simulation`` is used only on Solana, for the rent of new accounts."""
+    """Returns what can leave because of the payload ``claim`` on a chain. ``account`` is the
+    address that signs. ``nonce`` and ``gas`` are those of an EVM transaction. ``simulation`` is
+    used only on Solana, for the rent of new accounts."""
     own = {account} if smart_account is None else {account, smart_account}
     taken: dict[str | None, Units] = defaultdict(int)
     allowed: dict[str | None, Units] = defaultdict(int)
@@ -197,15 +199,16 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Returns who receives the money of a payload that names no payee for each payment."""
+    """Returns the addresses that receive the money of a payload. This is for payloads that do not
+    name a payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """Returns the bytes that identify the payload. The nonce is part of them, because the same call
-    with another nonce is another payment."""
+    """Returns bytes that identify the payload. The nonce is included, because the same call with a
+    different nonce is a second payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -254,8 +257,8 @@ _USD_DECIMALS = 2
 
 
 class Past(Struct, frozen=True):
-    """What was signed and counted before, for each window of a limit. ``again`` is True if the
-    payload that is judged was counted before."""
+    """What was counted earlier, for each window of a limit. ``again`` is True if the payload that
+    is judged was counted already."""
 
     windows: Mapping[SpendWindow, SpendSums]
     again: bool = False
@@ -268,8 +271,9 @@ def judge(
     now: datetime,
     tier: PriceTier | None = None,
 ) -> tuple[RuleFinding, ...]:
-    """Returns the findings of every rule that refuses. ``tier`` is the price tier of a paid API
-    call, None for other payloads."""
+    """Returns the objections of the spending policy to a payload; empty if it may be signed.
+    ``past`` is what was counted earlier. ``tier`` is the price tier of a paid API call, None for
+    other payloads."""
     findings = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
         findings += _over_price(policy, spending, tier)
@@ -279,9 +283,9 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns a finding that refuses for each token whose decimals in the policy differ from those
-    of its chain, ``decimals``. With wrong decimals a limit would allow another amount than the user
-    meant."""
+    """Returns a refusing finding for each token whose decimals in the policy differ from
+    ``decimals``, those that the chain states. With wrong decimals a limit would allow a different
+    amount from the one that the user meant."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
@@ -309,15 +313,15 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """True if the policy limits everything that leaves by an hourly or a daily limit, either on the
-    token itself or in USD."""
+    """True if every token that leaves is limited per hour or per day by the policy, either by a
+    limit on that token or by a limit in USD."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
     tokens = {limit.token_key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """Returns a finding that refuses. ``code`` is a code of ``wallet.rule_codes`` without its
+    """Returns a finding that refuses. ``code`` is its code in ``wallet.rule_codes`` without the
     prefix ``POLICY_``."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
@@ -327,8 +331,9 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """Yields refusals for a paid API call that costs too much and has no limit per call in the
-    policy. A service sets its price itself, and no question is asked for each call."""
+    """Yields (code, words) for a paid API call that costs too much. Tokens with a limit per call in
+    the policy are not checked here. A service sets its own price, and the user is not asked about
+    each call."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
     tokens = {limit.token_key for limit in named}
     for spend in spending.spends:
@@ -389,9 +394,9 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yields each limit that the payload exceeds, as (code, words). Only limits on tokens that the
-    payload moves are checked. Therefore a limit that was lowered below what is already signed
-    blocks no payload of other tokens."""
+    """Yields (code, words) for each limit that the payload exceeds. Only limits on tokens that the
+    payload moves are checked, so a limit that was lowered below what is signed already does not
+    block payloads in other tokens. ``call`` is True for a paid API call."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
@@ -431,8 +436,8 @@ def _over(
 def _measure(
     limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """Returns the total that a limit is compared with: in base units of the limit's token, or in
-    USD. None if a token has no price in USD."""
+    """Returns the total to compare with a limit: in base units of the limit's token, or in USD.
+    Infinity if an amount is unlimited; None if a token has no price in USD."""
     if limit.token is not None:
         units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
@@ -451,8 +456,8 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """Returns an amount in words, in the unit of the limit. USD is rounded up to the next cent. The
-    amount that is left of a limit was rounded down before, so it stays the same."""
+    """Returns an amount in words, in the unit of the limit. USD amounts are rounded up to the next
+    cent. ``measured`` is in base units or in USD."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals
@@ -460,7 +465,8 @@ def _amount(limit: Limit, measured: Fraction | float) -> str:
 
 
 def _left(limit: Limit, measured: Fraction | float) -> Fraction:
-    """Returns what is left of a limit, rounded down to whole cents or base units."""
+    """Returns the unused part of a limit, rounded down to whole cents or base units. ``measured``
+    is the used part, in base units or in USD."""
     if measured == math.inf:
         return Fraction(0)
     left = max(Fraction(0), limit.exact - Fraction(measured))

@@ -1,12 +1,12 @@
-"""``spending_policy.json`` beside the keys: the policy that the pass phrase sealed, and what was
-lowered since then without the pass phrase.
+"""``spending_policy.json`` beside the keys: the policy that the pass phrase sealed, and a stricter
+policy that was set since without the pass phrase.
 
 The sealed part is protected by a key derived from the pass phrase. If anybody else changes it, it
-cannot be opened any more. The lowered policy can only be tighter than the sealed one. The records
-have the digest of the file, so an older file or a missing one is noticed too.
+no longer opens. The later policy can only be stricter than the sealed one. The records have the
+digest of the file, so an older or missing file is noticed too.
 
-This is no protection from somebody who can also replace the records, and so put back an earlier
-sealed policy, or remove the policy together with the count of what was signed.
+This is no protection against somebody who can also replace the records. Such a person could put
+back an earlier sealed policy, or remove the policy together with the count of what was signed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ CHANGED = (
 
 
 class PolicyUnknown(Exception):
-    """Raised if the file was changed from outside, so that the policy is unknown."""
+    """Raised if the policy file was changed by another program or cannot be read, so that the
+    policy is unknown."""
 
 
 class HeldPolicy(Struct, frozen=True):
-    """The content of a policy file. ``policy`` is the policy that applies; ``sealed`` is the text
-    that is protected by the pass phrase."""
+    """The content of a policy file. ``sealed`` is the JSON text of the policy that was set with the
+    pass phrase, and ``crypto`` its seal. ``policy`` is the policy that applies: the sealed one, or
+    a stricter one that was set since without the pass phrase."""
 
     policy: SpendingPolicy
     sealed: str
@@ -52,8 +54,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` is a function that returns the open count of what
-    was signed, which has the digest of the file. Raises Refused if the records fail."""
+    """Reads and writes the policy file. ``spent`` returns the record of what was signed; the digest
+    of the policy file is stored there too. Raises Refused if the records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -61,11 +63,12 @@ class PolicyKeeper:
         self._spent = spent
         self._held: tuple[bytes, HeldPolicy] | None = None
         self._opened: str | None = None
-        """The sealed text that the pass phrase has opened; None before that."""
+        """The sealed text that was opened with the pass phrase in this process; None if none
+        was."""
 
     def read(self) -> HeldPolicy | None:
-        """Returns the policy as the file has it; None if none was ever set. Raises
-        PolicyUnknown."""
+        """Returns the content of the policy file; None if no policy was ever set. Raises
+        PolicyUnknown if the file is not as this program last wrote it."""
         expected = self._spent().policies()
         content = self._content()
         if content is None:
@@ -91,8 +94,8 @@ class PolicyKeeper:
 
     def for_signing(self) -> SpendingPolicy | None:
         """Returns the policy that the pass phrase has opened; None if no policy was ever set.
-        Raises PolicyUnknown if there is a policy that is not opened, or if the file was changed
-        from outside."""
+        Raises PolicyUnknown if the policy is not opened, or if the file was changed by another
+        program."""
         held = self.read()
         if held is None:
             return None
@@ -101,8 +104,8 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """Returns the policy file's content with its seal, which the pass phrase opens; None if
-        there is no readable policy."""
+        """Returns the content of the policy file with its seal, which the pass phrase opens. None
+        if there is no policy or the file cannot be used."""
         try:
             held = self.read()
         except PolicyUnknown:
@@ -113,8 +116,8 @@ class PolicyKeeper:
             return None
 
     def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
-        """Opens the seal with ``key``, derived from the pass phrase that opens the keys, and wipes
-        ``key``. If the seal does not open, the policy stays closed."""
+        """Opens the seal of a policy with ``key``, derived from the pass phrase, and wipes ``key``.
+        If the seal does not open, the policy stays closed."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
         except Refused:
@@ -127,8 +130,8 @@ class PolicyKeeper:
         return json.dumps([_FORMAT, self._profile, sealed]).encode()
 
     def write_sealed(self, policy: SpendingPolicy, key: SecretBytes, scrypt: Scrypt) -> None:
-        """Writes a policy that the user set with the pass phrase, from which ``key`` is derived.
-        Wipes ``key``."""
+        """Writes a policy that the user set with the pass phrase, and seals it with ``key``,
+        derived from that pass phrase by ``scrypt``. Wipes ``key``."""
         text = json.dumps(to_json(policy))
         secret = SecretBytes(os.urandom(32))
         crypto = seal(secret, key, scrypt, self._bound(text))

@@ -1,11 +1,11 @@
 """Sends signed bytes to the chain and finds out their outcome.
 
-The same bytes are sent each time and never new ones, so sending may be repeated as often as wanted.
-A node's receipt is compared with the node's other answers; if they contradict each other, the
+The same bytes are sent each time and never new ones, so sending may be repeated without limit. A
+node's receipt is compared with the node's other answers; if they contradict each other, the
 transaction stays open.
 
 On Solana sending is repeated until the blockhash expires. If the finalized chain does not have the
-transaction by then, it can never be executed any more.
+transaction by then, it can never be executed.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import Refused
 
 _SENDING = (State.UNKNOWN,)
-"""States in which the outcome of the bytes is undecided."""
+"""The states in which it is unknown whether a node has the bytes."""
 
 
 class Delivery(ABC):
-    """Sends and follows the transactions of one chain. ``hand_in`` gives bytes to the chain's node
-    and raises NodeError."""
+    """Sends and follows the transactions of one chain. ``hand_in`` sends signed bytes to the
+    chain's node; it raises NodeError if it fails."""
 
     def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records
         self._hand_in = hand_in
 
     async def send(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Sends the bytes to the node. If a transaction with the same nonce and a higher fee was
-        sent already, sends nothing and looks up this transaction's outcome instead. Raises Refused
-        if it is not certain that the node has the bytes."""
+        """Sends the transaction's bytes to the node and returns its record. If a transaction with
+        the same nonce and a higher fee was sent, looks up the outcome instead of sending. Raises
+        Refused if it is not certain that the node has the bytes."""
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:
@@ -75,11 +75,12 @@ class Delivery(ABC):
     async def resolve(
         self, transaction: SignedTransaction, *, resend: bool = True
     ) -> SignedTransaction:
-        """Finds out what became of the transaction. If the chain does not have it and may still
-        execute it, it is sent again, unless ``resend`` is False.
+        """Asks the chain about a transaction and returns its updated record. If the chain does not
+        have the transaction but may still execute it, its bytes are sent again, unless ``resend``
+        is False.
 
-        A transaction that was never sent stays unchanged, because sending it is the trader's
-        decision. Raises Refused if the node does not answer.
+        A transaction that was never sent stays unchanged, because only the trader decides whether
+        to send it. Raises Refused if the node does not answer.
         """
         if transaction.final or transaction.state is State.PREPARED:
             return transaction
@@ -91,14 +92,15 @@ class Delivery(ABC):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """Records that the node refused the bytes and raises Refused. A subclass may return the
-        transaction instead if its outcome can be looked up."""
+        """Records that the node refused the bytes, and raises Refused. A subclass may instead
+        return the transaction if its outcome can be looked up."""
         self._note(transaction, error.words)
         raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     @abstractmethod
     async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        """Returns the transaction with the state that the chain gives it. Raises NodeError."""
+        """Asks the chain about the transaction, records the result and returns it. Sends the bytes
+        again if the chain lacks them and ``resend`` is True. Raises NodeError."""
 
     def _note(
         self, transaction: SignedTransaction, problem: str, state: State = State.UNKNOWN
@@ -120,7 +122,7 @@ class Delivery(ABC):
 
 
 class EvmDelivery(Delivery):
-    """Delivery on one EVM chain; an outcome is final after ``confirmations`` blocks."""
+    """Delivery on one EVM chain. An outcome is final after ``confirmations`` blocks."""
 
     def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
         super().__init__(records, client.send_raw)
@@ -131,8 +133,8 @@ class EvmDelivery(Delivery):
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
         """Handles a refusal by the node. If the node has the transaction already, or another
-        transaction of this wallet used the nonce, the outcome is looked up. Raises Refused for any
-        other refusal."""
+        transaction of this wallet used the nonce, returns the transaction so that its outcome is
+        looked up. Raises Refused for any other refusal."""
         try:
             on_chain = await self._client.transaction(transaction.hash)
         except NodeError:
@@ -190,8 +192,8 @@ class EvmDelivery(Delivery):
     async def _contradiction(
         self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """Returns what the node's other answers say against its receipt; None if they all agree
-        with it."""
+        """Returns, in words, how the node's other answers contradict its receipt; None if they all
+        agree with the receipt."""
         on_chain = await self._client.transaction(transaction.hash)
         block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if block is None else digest(fields(block).get("hash"))
@@ -221,14 +223,16 @@ class EvmDelivery(Delivery):
         return None
 
     async def _left(self, address: str, block: int) -> int:
-        """Returns how much less coin an address has after a block than before it, in base units."""
+        """Returns how much less of the native coin, in base units, an address has after ``block``
+        than before it."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
         before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Returns the transaction with its outcome, after its nonce was used by another
-        transaction. That one may be this wallet's own with a higher fee, or an unknown one."""
+        """Returns the record of ``transaction`` after another transaction used its nonce: one of
+        this wallet with a higher fee, or an unknown one. The record has the outcome if that is
+        certain."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:
@@ -257,7 +261,7 @@ class EvmDelivery(Delivery):
 
 
 class SolanaDelivery(Delivery):
-    """Delivery on one chain of Solana's kind."""
+    """Delivery on one Solana chain."""
 
     def __init__(self, client: SolanaClient, records: Records) -> None:
         super().__init__(records, client.send)

@@ -101,8 +101,9 @@ CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 
 
 class RecordsFile:
-    """The open records file. Raises Refused (RECORDS) for a file that cannot be used; the file is
-    then left unchanged. Without ``writable`` it is only read, and need not exist."""
+    """The open records file ``transactions.db`` in ``directory``. With ``writable`` False it is
+    only read, and need not exist. Raises Refused (code ``records``) if the file cannot be used; the
+    file is then left unchanged."""
 
     def __init__(self, directory: Path, *, writable: bool) -> None:
         path = directory / FILE
@@ -116,8 +117,8 @@ class RecordsFile:
 
     def _current(self) -> sqlite3.Connection:
         """Returns the connection to read from. While another desk writes the file with an earlier
-        release of this program, the connection is to a copy in memory. The copy is in the form of
-        this release, and is made again after each change of the file."""
+        release of this program, this is a connection to a copy in memory, converted to this
+        release's schema. The copy is renewed after each change of the file."""
         if _version(self._connection) == SCHEMA_VERSION:
             return self._connection
         commits = self._connection.execute("PRAGMA data_version").fetchone()[0]
@@ -130,8 +131,9 @@ class RecordsFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yields a connection inside a database transaction, which is on disk at the end or has no
-        effect. Raises Refused."""
+        """A context manager that yields a connection inside a database transaction. At its end
+        everything is on disk, or nothing if an exception was raised. Raises Refused if the file
+        cannot be written."""
         try:
             with transaction(self._connection) as connection:
                 yield connection
@@ -183,7 +185,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    """Returns the schema version of the file. Raises UnsafePlace for a newer release's file."""
+    """Returns the schema version of the file. Raises UnsafePlace if a newer release wrote it."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise UnsafePlace("it was written by a newer swapdesk")
@@ -208,8 +210,8 @@ UPDATE tx SET
 
 
 def _take_on(connection: sqlite3.Connection) -> None:
-    """Creates the tables, or converts those of an earlier release, in one database transaction, so
-    that an interruption leaves the file unchanged."""
+    """Creates the tables, or converts those of an earlier release. This is one database
+    transaction, so an interruption leaves the file unchanged."""
     if _version(connection) == SCHEMA_VERSION:
         return
     connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA}")
@@ -248,8 +250,9 @@ def _microseconds(at: datetime) -> int:
 
 
 def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
-    """Counts what leaves by a signature, inside the database transaction that writes the signature
-    down. ``at`` is the time of ``SpentRecord.now``. The same payload counts once."""
+    """Counts what can leave because of a signature, inside the database transaction that records
+    the signature. ``at`` is the time returned by ``SpentRecord.now``. A payload that was counted
+    already is not counted a second time."""
     if spending is None or not spending.all:
         return
     row = connection.execute(
@@ -279,26 +282,28 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 
 
 class SpentRecord:
-    """The count of everything that was signed. Raises Refused if the file fails."""
+    """The count of everything that was signed. ``monotonic`` returns seconds of a clock that never
+    runs back. Raises Refused if the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file
         self._monotonic = monotonic
         self._seen: tuple[datetime, float] | None = None
         self._times: list[int] = []
-        """For each entry of ``_rows``, the time when it was counted. The times never decrease."""
+        """For each entry of ``_rows``, the time when it was counted, in microseconds since 1970.
+        The times never decrease."""
         self._rows: list[Counted] = []
         self._last = 0
         self._dropped = 0
         self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
-        """For each window, the sums of its rows, the number of its first row, and the number after
-        its last row. All rows that were ever read are numbered, those that were dropped since
-        included."""
+        """For each window: the number of its first row, the number after its last row, and the sums
+        of its rows. The numbers count all rows that were ever read, including those dropped
+        since."""
 
     def now(self, now: datetime) -> datetime:
-        """Returns the time to count by. It is never before the last counted signature. Within one
-        process it also goes on at least as fast as the monotonic clock, so setting the clock back
-        has no effect."""
+        """Returns the time to use for the count: ``now``, but never before the last counted
+        signature. Within one process it also advances at least as fast as the monotonic clock, so
+        setting the clock back has no effect."""
         ticked = self._monotonic()
         if self._seen is not None:
             seen, at = self._seen
@@ -309,7 +314,7 @@ class SpentRecord:
         return now
 
     def has(self, spending: Spending) -> bool:
-        """True if this very payload was counted before, or if nothing leaves by it."""
+        """True if this payload was counted already, or if nothing can leave because of it."""
         return not spending.all or bool(
             self._file.read(
                 "SELECT 1 FROM spent WHERE content=? AND once=? LIMIT 1",
@@ -330,8 +335,9 @@ class SpentRecord:
         return Past(windows, spending is not None and self.has(spending))
 
     def _read(self, longest: int) -> None:
-        """Reads what was counted since the last call; drops the rows that are older than every
-        window."""
+        """Reads the rows that were counted since the last call, and drops rows older than every
+        window. ``longest`` is the time, in microseconds since 1970, at which the longest window
+        begins."""
         rows = self._file.read(
             "SELECT seq, at, chain_id, token, units, account, taker, grants, once FROM spent"
             " WHERE seq>? AND at>? ORDER BY seq",
@@ -347,8 +353,8 @@ class SpentRecord:
         self._dropped += over
 
     def _ledger(self, window: SpendWindow, start: int) -> SpendSums:
-        """Returns the sums of the rows from ``start`` on. They are computed anew only if a row has
-        left the window."""
+        """Returns the sums of the rows from index ``start`` on. They are computed anew only if a
+        row has left the window; otherwise new rows are added."""
         first, end = self._dropped + start, self._dropped + len(self._rows)
         known = self._ledgers.get(window)
         if known is not None and known[0] == first:
@@ -363,18 +369,18 @@ class SpentRecord:
     # The policy's file
 
     def policies(self) -> frozenset[bytes]:
-        """Returns the digests of which the policy file has to have one. There are two only while a
-        new file is being written."""
+        """Returns the accepted digests of the policy file, empty if no policy was ever set. There
+        are two only while a new file is being written."""
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:
-        """Commits the digest of a new policy file before that file is written. Until
-        ``keep_policy`` is called, the digest of the old file is valid too."""
+        """Records the digest of a new policy file before that file is written. Until
+        ``keep_policy`` is called, the digest of the old file is accepted too."""
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO policy(digest) VALUES(?)", (digest,))
 
     def keep_policy(self, digest: bytes) -> None:
-        """Commits that the new policy file is written. From now on only its digest is valid."""
+        """Records that the new policy file was written, so that only its digest is accepted."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM policy WHERE digest<>?", (digest,))
 

@@ -2,8 +2,8 @@
 and their outcomes.
 
 One confirmation pays once, and one nonce makes one payment. A second payment for an intent is
-accepted only if the first can have no effect any more. Another transaction may take a used nonce
-only to replace the first one by the same call with a higher fee.
+accepted only if the first can no longer have any effect. A used nonce may be taken again only to
+replace the first transaction by the same call with a higher fee, or to cancel it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 
 
 def taking_text(taking: Taking) -> str:
-    """Returns the taking as JSON text for the records. Amounts and nonces are texts, because they
-    have more digits than a number of the database."""
+    """Returns a taking (what a signature allows to be taken) as JSON text for the records. Amounts
+    and nonces are written as text, because they can have more digits than a number in the
+    database."""
     nonce = taking.nonce
     entry = {
         **asdict(taking),
@@ -64,8 +65,8 @@ def _nonce_text(nonce: int | bytes) -> str:
 
 
 def read_taking(text: str | None) -> Taking | None:
-    """Returns the taking; None if none was recorded, or an earlier release wrote it in another
-    form."""
+    """Returns the taking in a JSON text of the records; None if none was recorded or an earlier
+    release wrote it in another form."""
     if text is None:
         return None
     try:
@@ -108,13 +109,13 @@ _PAYS = frozenset(
     }
 )
 MIN_BUMP_PERCENT = 10
-"""The percentage by which a replacement must raise both fees; with less, nodes keep the first
-transaction."""
+"""The percentage by which a replacement must raise both fees. With a smaller increase, nodes keep
+the first transaction."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
-    """Returns the refusal for a transaction that was signed before, which may still be executed or
-    has been."""
+    """Returns the refusal to sign something for which ``transaction`` was signed already. That
+    transaction was executed or still may be."""
     return Refused(
         "already_signed",
         f"{transaction.hash} was signed for this already and is {transaction.word}",
@@ -122,12 +123,13 @@ def _already_signed(transaction: SignedTransaction) -> Refused:
 
 
 def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if the draft is the same call as ``row``, or cancels it."""
+    """True if ``draft`` may take the nonce of the recorded transaction ``row``: it is the same
+    call, or a cancellation. ``content`` identifies the call of ``draft``."""
     return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == content
 
 
 def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if the transaction ``row`` of the same intent forbids that ``draft`` is signed.
+    """True if the recorded transaction ``row`` of the same intent forbids signing ``draft``.
     ``content`` identifies the call of ``draft``."""
     transaction = told_of(row)
     if transaction.code in NEVER_ARRIVES:
@@ -149,7 +151,8 @@ _LAST_PLACE = (1 << 63) - 1
 
 
 class Records:
-    """The records of one wallet. Raises Refused (RECORDS) if the file fails."""
+    """The records of what one wallet signed. Raises Refused (code ``records``) if the file
+    fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
@@ -161,8 +164,8 @@ class Records:
     # Chains
 
     def bind_chain(self, name: str, chain_id: int | None, genesis: str) -> None:
-        """Records permanently which chain a name means. Raises Refused if the name means another
-        chain already."""
+        """Records permanently which chain a short name stands for, by its id and the hash of its
+        first block. Raises Refused if the name stands for a different chain already."""
         rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
@@ -178,15 +181,15 @@ class Records:
             )
 
     def genesis(self, name: str) -> str | None:
-        """Returns the hash of the first block of the chain that a name means; None before first
-        use."""
+        """Returns the hash of the first block of the chain that a short name stands for; None if
+        this wallet never signed for it."""
         rows = self._file.read("SELECT genesis FROM chain WHERE name=?", name)
         return str(rows[0]["genesis"]) if rows else None
 
     # Signatures
 
     def given(self, intent_id: str) -> PastSignatures:
-        """Returns every signature given under an intent, in the order of signing."""
+        """Returns all signatures given out under an intent, in the order of signing."""
         rows = self._file.read(
             "SELECT given.*, tx.code AS tx_code, tx.nonce AS nonce"
             " FROM given LEFT JOIN tx USING(hash) WHERE given.intent=? ORDER BY given.seq",
@@ -207,9 +210,9 @@ class Records:
         spending: Spending | None = None,
         call: PaidCall | None = None,
     ) -> None:
-        """Commits a signature of typed data and what it lets leave, in one database transaction,
-        before the signature is given out. The same signature again changes nothing. ``call`` is the
-        chain, token and payee of a paid API call."""
+        """Records a signature that is not a transaction, with what can leave because of it, before
+        it is given out. A signature that is recorded already changes nothing. ``call`` is the
+        chain, token and payee of a paid API call, None for other documents."""
         signed = any(
             (past.content, past.key, past.step) == (given.content, given.key, given.step)
             for past in self.given(intent_id)
@@ -228,7 +231,7 @@ class Records:
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
         """Returns the nonce for a new transaction of the account. ``of_node`` is the node's next
-        nonce, which does not count transactions that the node has not seen."""
+        nonce; recorded transactions that the node has not seen are counted in addition."""
         rows = self._file.read(
             "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
             " AND code IS NOT 'ABANDONED'",
@@ -246,8 +249,10 @@ class Records:
         of_node: int | None,
         fees: tuple[int, int],
     ) -> None:
-        """Raises Refused if the draft may not be signed. Called inside the database transaction
-        that writes ``draft`` down."""
+        """Raises Refused if ``draft`` may not be signed, because of another recorded transaction of
+        the account or because its nonce or fees do not fit. ``content`` identifies the call of
+        ``draft``, ``of_node`` is the node's next nonce. Call this inside the database transaction
+        that then records ``draft``."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -318,10 +323,10 @@ class Records:
         fees: tuple[int, int] = (0, 0),
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Commits a signed transaction with its bytes and what it lets leave, in one database
-        transaction. ``fees`` are the highest fee and the priority in wei per gas, 0 on Solana.
-        ``asked`` is the payload and promise that it was signed for, kept to judge it again for a
-        higher fee. Raises Refused; then nothing is written and the bytes must be dropped."""
+        """Records a signed transaction with its bytes and what can leave because of it, and returns
+        it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
+        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused
+        if the transaction may not be signed or the file fails; the caller then drops the bytes."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -363,33 +368,37 @@ class Records:
         return None if row is None else told_of(row)
 
     def _known(self, hash_: str) -> sqlite3.Row:
-        """Returns the row of a transaction. Raises KeyError if it was not signed here."""
+        """Returns the database row of a transaction. Raises KeyError if this wallet did not sign
+        it."""
         row = self._row(hash_)
         if row is None:
             raise KeyError(hash_)
         return row
 
     def raw(self, hash_: str) -> bytes:
-        """Returns the bytes that were signed. Raises KeyError."""
+        """Returns the signed bytes of a transaction. Raises KeyError if this wallet did not sign
+        it."""
         return bytes(self._known(hash_)["raw"])
 
     def asked(self, hash_: str) -> str | None:
-        """Returns the payload and promise that the transaction was signed for, as text; None if
-        they were not recorded. Raises KeyError."""
+        """Returns, as JSON text, the payload of a transaction and what the user confirmed for it;
+        None if they were not recorded. Raises KeyError if this wallet did not sign it."""
         asked = self._known(hash_)["asked"]
         return None if asked is None else str(asked)
 
     def fees(self, hash_: str) -> tuple[int, int]:
-        """Returns (highest fee, priority) of a transaction, in wei per gas. Raises KeyError."""
+        """Returns (highest fee, priority fee) of a transaction, in wei per unit of gas. Raises
+        KeyError if this wallet did not sign it."""
         row = self._known(hash_)
         return int(row["fee"]), int(row["priority"])
 
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns up to ``most`` transactions (-1 for all) that come after the place ``after`` in
-        the records. The second value is the place from which the next page continues, None after
-        the last page."""
+        """Returns (transactions, next). ``transactions`` are those recorded after position
+        ``after``, oldest first, at most ``most`` of them (-1 means no limit); only those of
+        ``intent_id`` unless it is None. ``next`` is the position after which the next page begins,
+        None after the last page."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",
@@ -402,8 +411,8 @@ class Records:
         return tuple(told_of(row) for row in rows), rows[-1]["place"] if full else None
 
     def twins(self, transaction: SignedTransaction) -> tuple[SignedTransaction, ...]:
-        """Returns the other transactions of this wallet with the same nonce, in the order they were
-        written."""
+        """Returns the other transactions of this wallet with the same account and nonce, oldest
+        first. Empty on Solana, which has no nonces."""
         if transaction.nonce is None:
             return ()
         rows = self._file.read(
@@ -417,7 +426,7 @@ class Records:
 
     def outbidding(self, transaction: SignedTransaction) -> SignedTransaction | None:
         """Returns the transaction that nodes keep instead of ``transaction``: among those sent with
-        the same nonce, the one that pays the most for gas. None if none pays more than
+        the same nonce, the one with the highest fee. None if no other has a higher fee than
         ``transaction``."""
         bids = [twin for twin in self.twins(transaction) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
@@ -436,9 +445,9 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Commits ``state`` for a transaction if its present state is one of ``among``; returns
-        True if it did. With ``mined`` False, a transaction that is already in a block is left
-        unchanged."""
+        """Sets state, code, confirmations and problem of a recorded transaction, but only if its
+        present state is one of ``among``. With ``mined`` False, a transaction that is in a block
+        already stays unchanged too. Returns True if the values were set."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

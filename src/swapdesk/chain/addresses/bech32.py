@@ -94,9 +94,8 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
     """Returns the index of the wrong character in ``data`` if a single wrong character explains the
     wrong checksum; None otherwise. ``data`` is in lower case and includes the checksum.
 
-    The code is linear, so a wrong value adds its error to the checksum's remainder, and every
-    character after it advances the error by one step. BIP 173 allows a program to show the
-    position, but not to offer a correction.
+    The checksum is linear, so a wrong character leaves a remainder that depends only on its place
+    and its error. BIP 173 allows a program to show the position, but not to offer a correction.
     """
     if any(character not in CHARSET for character in data):
         return None
@@ -177,9 +176,8 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
 
 
 def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
-    """Returns two values: the bytes that a text encodes, and True if the text has exactly this
-    prefix and the checksum of bech32 (not bech32m). Raises AddressProblem if the text is not
-    valid."""
+    """Returns the bytes that a text encodes, and whether the text has exactly this prefix and the
+    checksum of bech32 (not bech32m). Raises AddressProblem if the text is not valid."""
     try:
         own_prefix, values, constant = decode(lowered, limit)
         payload = bytes(regroup(values, 5, 8, pad=False))

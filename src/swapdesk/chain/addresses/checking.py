@@ -123,9 +123,9 @@ def _refuse_better_proof(
     """Raises AddressProblem if the text is also an address of another kind whose form proves more
     than that of ``asked``, the kind that was asked for.
 
-    For example, some addresses of Osmosis and Litecoin are also 32 bytes of base58 and so look like
-    Solana addresses. If the reading proves only ``ANY_WORD``, a mistyped address of another kind is
-    refused as well.
+    For example, 32 bytes of base58 look like a Solana address, but may be an Osmosis or Litecoin
+    address. If ``reading``, the address as read for ``asked``, proves only ``ANY_WORD``, mistyped
+    addresses of other kinds are refused too.
     """
     if asked.proof is Proof.CHECKSUM:
         return
@@ -197,9 +197,8 @@ def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Returns the account of each of these token contracts, the same for all spellings of a
-    contract. The result is cached, because many addresses are checked against the same
-    contracts."""
+    """Returns, for each of these token contracts, the form that is the same for all its spellings.
+    The result is cached, because many addresses are checked against the same contracts."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 
@@ -221,8 +220,8 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
     """Returns a noun phrase (``a Bitcoin address``) if the text is an address of a kind other than
     ``asked``. Otherwise returns an empty text.
 
-    Kinds whose form proves most are tried first. A text that only proves ``ANY_WORD`` is not named.
-    ``kinds`` limits the kinds that are tried; None means all.
+    Kinds whose form proves most are tried first; a form that proves only ``ANY_WORD`` is not
+    enough. ``kinds`` limits the kinds whose readers are tried; None means all.
     """
     others = kinds_by_proof() if kinds is None else kinds
     for kind in others:
@@ -259,9 +258,9 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Returns the warning for sixty-four hexadecimal digits, which may be a private key. If they
-    may also be an address of a chain without checksums, the warning names the address and a
-    transaction hash too."""
+    """Returns the warning for sixty-four hexadecimal digits, which may be a private key or a
+    transaction hash. Some chains without checksums also have addresses of this form. If so, the
+    warning names all these possibilities."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
@@ -329,8 +328,8 @@ def _is_printable(text: str) -> bool:
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> SchemaValidator | None:
     """Returns a validator that matches a pattern against a whole text, or None if the pattern is
-    invalid or unsupported. The pattern is put into a group for this. It must also be valid by
-    itself, because a pattern such as ``a)|(?:.*`` would close the group."""
+    invalid or unsupported. The pattern is compiled twice: inside a group, and by itself, because a
+    pattern such as ``a)|(?:.*`` would close the group."""
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     try:

@@ -83,7 +83,7 @@ _ROLES = {
 
 
 def encode(prefix: str, account: bytes) -> str:
-    """Returns the bech32 address with this prefix of an account, a hash of 20 or 32 bytes."""
+    """Returns the bech32 address of ``account``, a hash of 20 or 32 bytes, with this prefix."""
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 

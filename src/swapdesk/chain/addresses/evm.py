@@ -101,8 +101,7 @@ def _refuse_lost(address: str) -> None:
 
 def contract_account(text: str) -> str:
     """Returns a text that is the same for all spellings of a contract's address: the address in
-    lower case. Of the type of a coin on Sui (``package::module::name``), only the package is
-    returned."""
+    lower case. For a coin type of Sui (``package::module::name``), returns the package only."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 

@@ -23,10 +23,11 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 
 class Proof(IntEnum):
-    """How strongly the form of a text shows that the text is an address of a kind.
+    """How strongly a text's form shows that the text is an address of a kind.
 
-    A text that is an address of two kinds is named after the kind that proves more. A text that
-    proves only ``ANY_WORD`` counts as an address only if an address of that kind was asked for.
+    A text that is an address of two kinds is named after the kind with the stronger proof. If the
+    proof is only ``ANY_WORD``, the text counts as an address only if an address of that kind was
+    asked for.
     """
 
     ANY_WORD = 0
@@ -47,7 +48,8 @@ class Verdict(Struct, frozen=True):
 
     ``warnings`` never block a payment. A ``doubt`` needs the user's consent before a payment: it
     says how the payment may be lost, or why a memo may not be the one that was given out. It is
-    empty if there is none. ``proves`` is how sure it is that the text is such an address.
+    empty if there is none. ``proves`` says how strongly the text's form shows that it is such an
+    address.
     """
 
     ok: bool
@@ -210,8 +212,8 @@ class MemoRule(Struct, frozen=True):
 class UnpaidForm(Struct, frozen=True):
     """A form of address that no payout goes to. It is recognised so that a message can name it.
 
-    ``when_asked`` says whether the form is also named if an address of its own kind was asked for.
-    It is False if the reader of that kind has a better message.
+    If ``when_asked`` is False, the form is not named to a user who was asked for an address of this
+    kind, because the reader of the kind has a better message.
     """
 
     called: str
@@ -261,14 +263,13 @@ for example because the payment is in a token."""
 
 
 class LinkForm(Struct, frozen=True):
-    """The form of the payment links of one URI scheme: how they begin, and the names of their
-    parameters.
+    """The form of the payment links of one URI scheme.
 
-    An empty ``begin`` means that such links are only read. ``amount`` is the parameter in whole
-    tokens, ``units`` the one in base units. If ``contract`` is empty, links cannot name a token, so
-    none is written for a token. Links are written with the first name in ``memo``. ``address`` is
-    the parameter with the address if the path does not have it; ``path`` precedes the address or
-    replaces it.
+    ``begin`` is how they begin; if it is empty, such links are read but not written. ``path`` is
+    the word that precedes the address in the path or stands in its place. The other fields are
+    names of parameters: ``amount`` for whole tokens, ``units`` for base units, ``address`` for an
+    address that is not in the path. A written link uses the first name in ``memo``. If ``contract``
+    is empty, links cannot name a token, so none is written for a token.
     """
 
     begin: str = ""
@@ -330,8 +331,8 @@ class AddressKind(Struct, frozen=True, kw_only=True):
 
     ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the name of its main chain,
     ``called`` a noun phrase (``a Bitcoin address``). ``needs`` is the end of "BTC on Bitcoin needs
-    ...". ``shape`` is the pattern that a service publishes; it may only accept less than the
-    reader.
+    ...". ``shape`` is the pattern that a service publishes; it may refuse addresses that the reader
+    accepts.
     """
 
     name: str

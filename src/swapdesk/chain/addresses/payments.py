@@ -89,7 +89,7 @@ def check_memo(
     symbol: str | None = None,
 ) -> Verdict:
     """Returns the verdict on whether ``text`` is a valid memo for this kind of chain. ``needed`` is
-    the chain's ``memoNeeded``. Never raises.
+    the chain's ``memoNeeded``; None if unknown, which counts as not needed. Never raises.
 
     The exact text ``NO MEMO`` waives a needed memo: the payment is sent without one. The phrase
     itself is never sent as a memo.
@@ -283,11 +283,11 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 class LinkedPayment(Struct, frozen=True, kw_only=True):
     """The payment that a link asks for. ``address`` is as written in the link and not checked.
 
-    ``kind`` is the kind of chain that the scheme means; it is empty if only ``chain``, a word of
-    the link, names the chain. ``amount`` is in whole tokens, ``units`` in base units; both are None
-    if the link asks for no amount. A ``contract`` of None means the coin if the link asks for an
-    amount, and otherwise that the link names no token. ``unused`` lists the parts of the link that
-    a payment from here cannot carry.
+    ``kind`` is the kind of chain that the scheme means. If the scheme means none, ``kind`` is empty
+    and ``chain`` is the link's word for the chain. ``amount`` is in whole tokens, ``units`` in base
+    units; both are None if the link asks for no amount. If ``contract`` is None, an amount is in
+    the chain's coin; a link without an amount then leaves the token open. ``unused`` lists the
+    parts of the link that a payment from here cannot carry.
     """
 
     address: str

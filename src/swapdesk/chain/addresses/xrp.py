@@ -89,7 +89,7 @@ def _taken_apart(text: str) -> str:
 
 def read(text: str) -> ParsedAddress:
     """Returns the checked classic address. Raises AddressProblem, also for an X-address; the
-    message then names the classic address and the tag to enter."""
+    message then says what to enter in its place."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
     require_start(text, "r")

@@ -431,8 +431,8 @@ class EvmClient(NodeHttp):
 
 
 def _whole(result: Any) -> Any:
-    """Returns a result of a batch. Raises it if it is the exception of a read that the node
-    refused."""
+    """Returns a result of a batch. If it is the exception for a read that the node refused, raises
+    that exception."""
     if isinstance(result, EvmRefused):
         raise result
     return result

@@ -57,7 +57,7 @@ LedgerMethod = Literal[
 
 
 class RpcCode(IntEnum):
-    """Error codes with which a sandbox's nodes refuse a request. None of these requests had any
+    """Error codes with which a sandbox's nodes refuse a request. A refused request had no
     effect."""
 
     BAD_JSON = -32700

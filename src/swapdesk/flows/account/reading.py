@@ -65,7 +65,7 @@ class LimitGauge(Allowance, frozen=True):
     """The use of one limit, for quotes or for exchanges, within a minute, an hour or a day.
     ``used`` counts the calls of this profile, and those of the partner's other programs if an
     answer reported them. ``ends_at`` is when the limit will be used up at the present pace.
-    ``exceeded`` is True if a larger share is used than the caller of the command allowed."""
+    ``exceeded`` is True if the command was given a percentage and more than that is used."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -94,9 +94,9 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit will be used up if calls go on at the pace of the current window; now if
-        it is used up. None if it lasts until the window ends, or if too little of the window has
-        passed to tell."""
+        """When the limit will be used up if calls go on at the pace of the current window; the
+        present time if it is used up already. None if the window will end first, or if too little
+        of it has passed to tell."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -158,7 +158,7 @@ def stepped(month: str, by: int, now: datetime) -> str:
 
 
 def month_name(month: str, now: datetime) -> str:
-    """Returns the name of a month, such as ``November``; with the year if that is not the year of
+    """Returns the name of a month, such as ``November``. The year is added if it is not the year of
     ``now``."""
     year, number = map(int, month.split("-"))
     name = calendar.month_name[number]
@@ -210,8 +210,8 @@ def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
     """Returns the lines of a bar chart, top row first, with one character for each value. A value
-    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar, by default the
-    scale of ``values``."""
+    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar; None means the top
+    of the scale for ``values``."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []
@@ -253,8 +253,8 @@ def text_chart(
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
     """Splits the bars of a chart into parts of about equal length, which are drawn one below
-    another. Returns the range (first, end) of each part. A part has at most ``most`` bars, or as
-    many as two dates below it need if that is more."""
+    another. Returns the range (first, end) of each part. A part has at most ``most`` bars, or more
+    if the two dates below it need that width."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))
@@ -267,8 +267,8 @@ def _below(dates: Sequence[str]) -> str:
 
 
 def begins_late(first: str, asked: datetime) -> str | None:
-    """Returns the day or month of ``asked`` if the chart begins on a different one, ``first``; None
-    if it begins as asked."""
+    """Returns the day or month of ``asked`` if the chart begins with another one, ``first``.
+    Returns None if the two are equal."""
     wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
     return wanted if wanted != first else None
 
@@ -288,8 +288,8 @@ class AccountReading(Struct, frozen=True):
 
 
 class AccountReader:
-    """Reads the account page of one partner. A reading is kept for a minute and returned again
-    within it without a call."""
+    """Reads the account page of one partner. Within a minute after a reading, the same reading is
+    returned without a call."""
 
     def __init__(self, api: PartnerApi) -> None:
         self._api = api

@@ -46,13 +46,14 @@ class Batch(Struct, frozen=True):
 
     @property
     def payer(self) -> str | None:
-        """The name or address of the account that pays every group. Empty means the first account
-        of each chain; None means that the batch is not to be paid directly after its creation."""
+        """The name or address of the account that pays every group. An empty name means the first
+        account of each chain. None means that the batch is not to be paid directly after its
+        creation."""
         return self.operation.body.get("payer")
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All rows in the order of the file."""
+        """All rows of the batch in the order of the file."""
         rows = [row for group in self.groups for row in group.rows]
         return tuple(sorted(rows, key=lambda row: row.number))
 
@@ -61,7 +62,8 @@ class Batch(Struct, frozen=True):
 
 
 def find_batch(ledger: Ledger, name: str) -> Batch | None:
-    """Finds a batch by its id or a unique prefix of at least four characters."""
+    """Returns the batch whose id is ``name`` or begins with it. None if ``name`` has fewer than
+    four characters, or if no batch or several batches fit."""
     if len(name) < 4 or not name.isalnum():
         return None
     begun = name.lower()
@@ -70,21 +72,22 @@ def find_batch(ledger: Ledger, name: str) -> Batch | None:
 
 
 def newest_batches(ledger: Ledger, limit: int) -> list[Batch]:
-    """The most recent batches, newest first."""
+    """Returns the ``limit`` most recent batches, newest first."""
     newest = "SELECT number FROM operation WHERE kind = 'batch' ORDER BY number DESC LIMIT ?"
     acts = ledger.where(f"number IN ({newest})", limit)
     return [_batch(ledger, act) for act in reversed(acts)]
 
 
 def find_group(ledger: Ledger, multi_id: str) -> Group | None:
-    """Returns the group of this home that has the id ``multi_id`` at the service; None if there is
-    none."""
+    """Returns the group with the id ``multi_id`` at the service; None if this journal has no such
+    group."""
     acts = ledger.where("subject = ? AND kind = 'create_group'", multi_id)
     return _group(acts[0], ledger.parts(acts[0].id, "row")) if acts else None
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """Reads a group and its rows by the id of its operation. Raises KeyError if there is none."""
+    """Returns a group with its rows, given the id of the group's operation in the ledger. Raises
+    KeyError if there is none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)
@@ -124,10 +127,10 @@ def begin_batch(
     again: bool = False,
     payer: str | None = None,
 ) -> None:
-    """Commits a batch before any of its requests is sent; ``groups`` has each group with the exact
-    text of its request. ``payer`` is kept as :attr:`Batch.payer`. Raises ClaimTaken if the same
-    rows are in a batch that is under way. Raises it also if they became orders before and ``again``
-    is False."""
+    """Records a new batch in the journal before any of its requests is sent. ``groups`` has each
+    group with the exact text of its request; ``payer`` is stored as :attr:`Batch.payer`. Raises
+    ClaimTaken if a batch of the same rows is under way, or if such a batch was created earlier and
+    ``again`` is False."""
     claim = f"batch:{digest}"
     body: dict[str, Any] = {"file": file, "digest": digest}
     if payer is not None:
@@ -152,8 +155,8 @@ def begin_batch(
 
 
 def _created_before(ledger: Ledger, digest: str) -> Operation | None:
-    """Returns the newest batch of the same rows that became orders, also if a later batch of them
-    was refused meanwhile; None if there is none."""
+    """Returns the newest batch that has the same rows (``digest``) and whose rows became orders;
+    None if there is none. A later batch of these rows that was refused makes no difference."""
     same = "kind = 'batch' AND state = ? AND json_extract(body, '$.digest') = ?"
     acts = ledger.where(same, State.DONE, digest)
     return acts[-1] if acts else None
@@ -171,16 +174,17 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commits the state of a group's request together with its rows; returns whether the state
-    changed. Returns False too if another group of this home has ``multi_id``.
+    """Records in the journal the new state of a group's create request, and of the group's rows.
+    Returns whether the state changed. Returns False too if another group of this journal has
+    ``multi_id``.
 
     SENT: the request may be sent now, but only if True is returned; otherwise it was sent or
     decided before. PREPARED: nothing was created, so the request may be sent again. UNKNOWN:
     ``code`` says why the outcome is not known.
 
-    REFUSED: none of its orders exists, and ``reasons`` has a sentence for each row. DONE: the group
-    has the id ``multi_id`` at the service, and :func:`move_row` commits every row in the same
-    transaction. If a search found the group, ``code`` says how the answer was lost.
+    REFUSED: none of the group's orders exists, and ``reasons`` has a sentence for each row. DONE:
+    the group has the id ``multi_id`` at the service, and :func:`move_row` records every row in the
+    same database transaction. If a search found the group, ``code`` says how the answer was lost.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
@@ -219,15 +223,16 @@ def move_row(
     code: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Commits the outcome of one row. Called in the transaction that changes the state of the row's
-    group. ``reason`` is a sentence."""
+    """Records in the journal the outcome of one row, within the database transaction that changes
+    the state of the row's group. ``service_id`` is the row's order, ``reason`` a sentence that says
+    why there is none or why it must not be paid."""
     ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
-    """Commits that a row's order differs from what was asked for. ``reason`` is a sentence without
-    its full stop. Returns False if a problem of the row is recorded already, or if the row has no
-    order."""
+    """Records in the journal that a row's order differs from what was asked for. ``reason`` is a
+    sentence without its full stop. Returns False if the row has no order, or if a problem is
+    recorded for it already."""
     sentence = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)
@@ -237,8 +242,9 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """Ends the batch if all its groups have ended. The batch is refused if every group is, and then
-    loses its claim on the rows; otherwise it is done."""
+    """Records in the journal that the batch of ``group`` has ended, once all its groups have. If
+    every group was refused, the batch is refused and gives up its claim on the rows; otherwise it
+    is done."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

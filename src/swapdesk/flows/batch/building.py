@@ -1,7 +1,7 @@
 """Finds the rows of a group that await a deposit, has the service build the bundle that pays them,
 and checks that bundle.
 
-Each order is compared with what was asked for. The service adds the deposit addresses some time
+Each order is compared with the request of its row. The service adds the deposit addresses some time
 after it answered the create, so the orders are read again. Every later answer must repeat the
 earlier ones, and before each step the orders are compared with the bundle.
 
@@ -58,16 +58,17 @@ from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 LEAST_LEFT = timedelta(seconds=30)
-"""An order whose deadline is nearer than this is not paid any more."""
+"""An order is not paid if its deadline is nearer than this."""
 EVM, SOLANA = "evm", "solana"
 _TRANSFER = "0xa9059cbb"
-"""The first bytes of a call to ``transfer(address,uint256)`` of a token contract. The wallet agent
-decodes the call itself."""
+"""The first four bytes of a call of ``transfer(address,uint256)`` of a token contract, as
+0x-hex."""
 
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
-    """Returns the name of the first field in which the order differs from the request ``asked``;
-    None if none does. A field that the service leaves out is ignored, except the recipient."""
+    """Returns the name of the first field in which an order differs from ``asked``, the request for
+    it; None if there is no difference. A field that the service leaves out does not count as
+    different, except the recipient."""
     for wanted, token_id, token, word in (
         (asked.from_, order.in_token_id, order.in_token, "token sold"),
         (asked.to, order.out_token_id, order.out_token, "token bought"),
@@ -86,15 +87,16 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
 
 
 def _same(left: str, other: str) -> bool:
-    """Compares addresses; hexadecimal ones without case, which is only a checksum."""
+    """True if the two addresses are equal. Hexadecimal addresses are compared ignoring case,
+    because upper and lower case are only a checksum in them."""
     if left.startswith("0x") and other.startswith("0x"):
         return left.lower() == other.lower()
     return left == other
 
 
 class PayableRow(Struct, frozen=True):
-    """One row to pay. ``confirmed`` is the amount that was asked for, in base units; ``deposit`` is
-    the deposit that the order asks for."""
+    """One row that can be paid. ``token`` is the token sold. ``confirmed`` is the amount that the
+    row asked to sell, in base units; ``deposit`` is the deposit that the order asks for."""
 
     token: Token
     confirmed: int
@@ -103,7 +105,8 @@ class PayableRow(Struct, frozen=True):
 
 class Unpayable(Exception):
     """Raised for a row whose order exists but must not be paid now. The message is a sentence
-    without a full stop; ``wrong`` is True if the order differs from the request."""
+    without a full stop. ``wrong`` is True if the order is not what the row asked for, so that it
+    must never be paid."""
 
     def __init__(self, reason: str, *, wrong: bool = False) -> None:
         super().__init__(reason)
@@ -111,7 +114,7 @@ class Unpayable(Exception):
 
 
 class Payables(Struct, frozen=True):
-    """The rows of a group that can be paid now, and those that cannot, each with the reason.
+    """The rows of a group that can be paid now, and the rows that cannot, each with the reason.
     ``pending`` is the number of orders that have no deposit address yet."""
 
     rows: tuple[PayableRow, ...]
@@ -126,9 +129,9 @@ def payables(
     now: datetime,
     paid: Collection[str] = (),
 ) -> Payables:
-    """Divides the rows of a group into payable and unpayable ones, by the orders in ``status``.
-    ``paid`` are the ids of orders whose deposit was sent or may have been sent; they are left
-    out."""
+    """Sorts the rows of a group into payable and unpayable ones, by their orders in ``status``.
+    Rows whose order id is in ``paid`` (the deposit was sent or may have been) are left out.
+    ``token_of`` returns a token by its id, None if unknown."""
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
     unpayable: list[tuple[Row, Unpayable]] = []
@@ -151,8 +154,9 @@ def payables(
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
-    """Compares the deposits of a bundle with a later answer about the orders. Returns the first
-    difference, as a sentence without a full stop; None if there is none."""
+    """Returns the first difference between a bundle's deposits (``before``) and a later answer
+    about the orders (``now``), as a sentence without a full stop; None if there is no
+    difference."""
     deposits = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
@@ -211,14 +215,15 @@ def _row(
 
 
 def _not_built(differs: str) -> Stopped:
-    """Returns the failure for an answer of the service that is not a bundle of exactly these
-    deposits."""
+    """Returns the exception for an answer of the service that is not the bundle asked for, with
+    exactly its deposits. ``differs`` says what is wrong."""
     return Stopped("BUILD_DIFFERS", differs=differs)
 
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
-    """Returns the most that a bundle may cost for gas, in base units of the coin: the gas of one
-    transaction for each deposit, and of one more for the smart account itself."""
+    """Returns the most that a bundle may cost for gas, in base units of the native coin: the limit
+    of one transaction, once for each of its ``payments`` and once more for the work of the smart
+    account. ``price`` is the coin's price in US dollars, None if unknown."""
     return gas_bound(price, kind) * (payments + 1)
 
 
@@ -229,8 +234,9 @@ async def build_operations(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service build the operations that pay ``rows`` from the smart account of ``account``;
-    ``coin`` is the chain's. Raises Stopped and ClientError."""
+    """Has the service build the operations that pay the deposits of ``rows`` from the smart account
+    owned by ``account``, and returns them as a bundle. ``coin`` is the chain's native coin. Raises
+    ClientError, and Stopped if the operations do not pay exactly these deposits."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     items: list[BundleItem] = []
     needs: list[Sum] = []
@@ -271,9 +277,10 @@ async def partition(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service divide the deposits of a Solana group into transactions of one token each.
-    The bytes of the transactions are fetched only just before signing, because the block that they
-    name is valid for a minute. Raises Stopped and ClientError."""
+    """Has the service divide the deposits of a Solana group into transactions of one token each,
+    and returns the division as a bundle. The bytes of each transaction are fetched only just before
+    signing, because the block that they name is valid for a minute. Raises ClientError, and Stopped
+    if the answer does not fit the rows."""
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
@@ -287,7 +294,7 @@ async def partition(
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
     """Returns the transaction, in base64, that pays exactly the deposits of ``item``. Raises
-    Stopped and ClientError."""
+    ClientError, and Stopped if the service answers with any other deposits."""
     ids = item.service_ids
     transactions = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
     if len(transactions) != 1:
@@ -312,8 +319,8 @@ async def _asked(
 def _partition(
     answer: MultiTransactions, rows: Sequence[PayableRow]
 ) -> list[tuple[MultiTransaction, list[PayableRow]]]:
-    """Pairs each transaction of the answer with the rows that it pays. Raises Stopped unless every
-    row is in exactly one transaction and no transaction pays anything else."""
+    """Returns each transaction of the answer with the rows whose deposits it pays. Raises Stopped
+    unless every row is paid by exactly one transaction and no transaction pays anything else."""
     left = {row.deposit.service_id: row for row in rows}
     parts: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for transaction in answer.transactions:
@@ -327,8 +334,9 @@ def _partition(
 
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
-    """Returns the operation to sign. An answer without the operation is refused, because the user
-    would sign something unseen."""
+    """Returns the operation to sign, with its EntryPoint and chain id. Raises Stopped if the
+    service did not send the operation itself, because the desk signs nothing that it cannot
+    show."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"
@@ -372,7 +380,8 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 
 def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
-    """Returns the promise for the signature of ``item``: it pays exactly these deposits."""
+    """Returns the limits within which the wallet agent may sign ``item``: the signature pays
+    exactly the item's deposits. ``coin`` is the chain's native coin."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
         DepositPromise(deposit.service_id, deposit.address, None, deposit.units, deposit.expires)
@@ -390,8 +399,9 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
 
 
 def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
-    """Returns the promise for the transaction that funds the smart account: it sends no more than
-    the deposits and their gas can need."""
+    """Returns the limits within which the wallet agent may sign the transaction that sends the
+    missing amount ``need`` to the smart account. The amount is limited to what the deposits and
+    their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000
@@ -414,7 +424,8 @@ def operation_payload(item: BundleItem) -> OperationPayload:
 
 
 def funding_payload(bundle: Bundle, need: Sum) -> TransactionPayload:
-    """Returns the transaction that sends the missing amount ``need`` to the smart account."""
+    """Returns the wallet transaction that sends the missing amount ``need`` to the bundle's smart
+    account."""
     if need.contract is None:
         return TransactionPayload(Purpose.FUND, bundle.sender, "0x", need.units)
     payee = bundle.sender[2:].lower().rjust(64, "0")

@@ -1,5 +1,5 @@
-"""Keeps in the ledger what pays the deposits of a group: bundles, wallet transactions that fund the
-smart account or pay a part of the deposits, and withdrawals from the smart account.
+"""Keeps in the ledger everything that pays the deposits of a group: bundles, wallet transactions
+that fund the smart account or pay a part of the deposits, and withdrawals from the smart account.
 
 Each bundle of a group is built from one answer of the service, and only the newest is used. On an
 EVM chain a bundle is signed as a whole and submitted once. On Solana a bundle is a fixed division
@@ -27,8 +27,8 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class BundleDeposit(Struct, frozen=True):
-    """One deposit of a bundle. ``units`` is the order's ``inAmount`` in base units; ``row`` is the
-    number of the row in the file."""
+    """One deposit of a bundle. ``row`` is the number of its row in the file. ``units`` is the
+    order's ``inAmount`` in base units."""
 
     row: int
     service_id: str
@@ -38,14 +38,7 @@ class BundleDeposit(Struct, frozen=True):
 
 
 class BundleItem(Struct, frozen=True):
-    """The deposits of one token that one signature pays, in the order of payment. ``contract`` is
-    the token's contract (on Solana its mint), None for the chain's coin. ``part`` numbers the items
-    of a token from 0. ``confirmed`` is the total that the rows asked to pay, in base units; the
-    orders may ask for up to 0.01 % more.
-
-    ``document`` is the operation that the service built, with EntryPoint, release and chain id. It
-    is empty on Solana, where the transaction is fetched each time it is shown.
-    """
+    """The deposits of one token that one signature pays, in the order of payment."""
 
     PRINTED: ClassVar = {
         "token": "symbol", "contract": "contract", "amount": "sum.amount",
@@ -56,10 +49,16 @@ class BundleItem(Struct, frozen=True):
     symbol: str
     decimals: int
     contract: str | None
+    """The token's contract (on Solana its mint); None for the native coin."""
     part: int
+    """The number of this item among those of the same token, from 0."""
     deposits: tuple[BundleDeposit, ...]
     confirmed: int
+    """The total that the rows asked to sell, in base units. The orders may ask for up to 0.01 %
+    more."""
     document: dict[str, Any]
+    """The operation that the service built, with EntryPoint, release and chain id. Empty on Solana,
+    where the transaction is fetched each time it is shown."""
 
     @property
     def sum(self) -> Sum:
@@ -78,8 +77,8 @@ BundleWord = Literal[
 
 
 class Bundle(Struct, frozen=True):
-    """The payment of a group's deposits, as built by the service and compared with the group. Gas
-    is in the coin of the chain."""
+    """The payment of a group's deposits, as the service built it and the desk compared it with the
+    group."""
 
     PRINTED: ClassVar = {
         "number": "number", "state": "word", "account": "account", "smartAccount": "smart_account",
@@ -92,18 +91,18 @@ class Bundle(Struct, frozen=True):
     chain: str
     """The short name of the chain."""
     account: str
-    """Address of the wallet's account."""
+    """The address of the wallet's account that owns the smart account; on Solana, that pays."""
     sender: str
-    """The smart account that pays; on Solana the account itself."""
+    """The address that pays: the smart account, on Solana the wallet's account."""
     items: tuple[BundleItem, ...]
     needs: tuple[Sum, ...] = ()
-    """The amounts that the smart account still needs."""
+    """The amounts that the smart account still needs before it can pay."""
     gas_units: int = 0
-    """The most that gas may cost, in base units of the coin."""
+    """The most that gas may cost, in base units of the chain's native coin."""
     held: int = 0
-    """The smart account's balance of the coin, in base units."""
+    """The smart account's balance of the native coin when the bundle was built, in base units."""
     number: int = 0
-    """The number of the bundle among those of its group, from 1."""
+    """The number of this bundle among all bundles of its group, from 1."""
     act: Operation | None = None
     """The bundle's operation in the ledger; None until it is committed."""
 
@@ -126,7 +125,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def expires(self) -> datetime:
-        """When the first of its orders stops waiting."""
+        """The time when the first of the bundle's orders stops waiting for its deposit."""
         return min(deposit.expires for deposit in self.deposits)
 
     @property
@@ -135,7 +134,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def gas_at_most(self) -> Decimal:
-        """The most that gas may cost, in the coin of the chain."""
+        """The most that gas may cost, in whole native coins."""
         return short(from_base_units(self.gas_units, COIN_DECIMALS[Kind(self.kind)]))
 
     @property
@@ -144,13 +143,13 @@ class Bundle(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """Returns why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED. None
-        if it has not ended or has paid."""
+        """Why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED. None if it
+        has paid or has not ended."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """The signatures, in the order of the items; empty until all items are signed."""
+        """The signatures of all items, in their order; empty until every item is signed."""
         return tuple(self.operation.result.get("signatures", ()))
 
     @property
@@ -159,18 +158,18 @@ class Bundle(Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """What the service gave as the reason for which the bundle ended; None if it gave none."""
+        """The service's reason for the end of the bundle, in words; None if it gave none."""
         return self.operation.result.get("reason")
 
     @property
     def unsigned(self) -> bool:
-        """True if the bundle is built and not signed. On Solana, parts of it may have been signed
-        and sent nevertheless."""
+        """True if the bundle is built but its signatures are not recorded yet. On Solana, some of
+        its parts may have been signed and sent already."""
         return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
     def signed(self) -> bool:
-        """True if every operation is signed and the signatures were not sent."""
+        """True if every operation is signed but the signatures were not sent to the service."""
         return self.state is State.PREPARED and not self.unsigned
 
     @property
@@ -193,13 +192,13 @@ class Bundle(Struct, frozen=True):
 
     @property
     def said(self) -> str | None:
-        """The code of the service's newest answer about the bundle; None if there is none, or once
-        the outcome is known."""
+        """The code of the service's newest answer about the bundle. None if there is none or the
+        outcome is known."""
         return self.operation.result.get("said") or None
 
     @property
     def word(self) -> BundleWord:
-        """The state of the bundle, in the word that the JSON uses."""
+        """The state of the bundle in one word, as used in JSON."""
         match self.state:
             case State.PREPARED:
                 return "built" if self.unsigned else "signed"
@@ -218,8 +217,9 @@ _WORDS: Mapping[str, BundleWord] = {
 
 
 def add_bundle(ledger: Ledger, group: str, built: Bundle) -> Bundle:
-    """Commits a new bundle, which replaces an earlier one that was not sent. Raises ValueError if
-    the earlier bundle was sent and its outcome is not known."""
+    """Records a newly built bundle of a group in the journal and returns it with its number. It
+    replaces an earlier bundle that was not sent. Raises ValueError if an earlier bundle was sent
+    and its outcome is not known."""
     claim = f"bundle:{group}"
     with ledger.transaction():
         last = newest_bundle(ledger, group)
@@ -241,7 +241,8 @@ def newest_bundle(ledger: Ledger, group: str) -> Bundle | None:
 
 
 def bundles(ledger: Ledger, condition: str, *values: object) -> list[Bundle]:
-    """Bundles that match an SQL condition, oldest first."""
+    """Returns the bundles in the ledger that match an SQL condition with these ``values``, oldest
+    first."""
     return [Bundle.of(act) for act in ledger.where(f"kind = 'bundle' AND {condition}", *values)]
 
 
@@ -251,15 +252,16 @@ def open_bundles(ledger: Ledger) -> list[Bundle]:
 
 
 def sign_bundle(ledger: Ledger, bundle: Bundle, signatures: Sequence[str]) -> bool:
-    """Commits all signatures before any of them is sent. Returns False if the bundle must not be
-    sent, because it was sent or has ended meanwhile."""
+    """Records the signatures of a bundle in the journal before any of them is sent. Returns False
+    if the bundle must not be sent, because it was sent or has ended meanwhile."""
     id_ = bundle.operation.id
     return ledger.tell(id_, among=(State.PREPARED,), signatures=list(signatures))
 
 
 def accept_bundle(ledger: Ledger, bundle: Bundle) -> bool:
-    """Commits that the service has the signatures, even if an earlier answer stated the opposite.
-    Returns whether the bundle is under way now."""
+    """Records in the journal that the service has the signatures of a bundle, even if an earlier
+    answer said otherwise. Returns True if the bundle is under way now, False if it has no
+    signatures or has ended."""
     id_ = bundle.operation.id
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -283,7 +285,8 @@ def move_bundle(
     server_at: datetime | None = None,
     **result: Any,
 ) -> bool:
-    """Commits the state of a bundle together with its deposits; returns whether the state changed.
+    """Records in the journal the state of a bundle together with the states of its deposits.
+    Returns whether the state changed.
 
     SENT: the signatures may be sent now, but only if True is returned; otherwise they were sent
     before, perhaps by another run. Raises ClaimTaken if one of the orders is paid in another way,
@@ -325,9 +328,10 @@ def begin_transaction(
     intent_id: str,
     service_ids: Sequence[str] = (),
 ) -> Operation:
-    """Commits a transaction before it is signed: one that funds the group's smart account, or one
-    that pays the deposits of ``service_ids``. Raises ClaimTaken if another funding of the same
-    token is under way, or if one of the orders is paid in another way or may be."""
+    """Records a wallet transaction of a group in the journal before it is signed. A ``fund`` sends
+    ``paid`` to the smart account; a ``part`` pays the deposits of the orders ``service_ids``.
+    Raises ClaimTaken if another funding with the same token is under way, or if one of the orders
+    is paid in another way or may be."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -342,18 +346,19 @@ def begin_transaction(
 
 
 def transactions_of(ledger: Ledger, group: str) -> tuple[Operation, ...]:
-    """The wallet's transactions for a group, oldest first."""
+    """Returns the wallet's transactions that fund or pay a group, oldest first."""
     return tuple(ledger.parts(group, "fund", "part"))
 
 
 def sum_of(act: Operation) -> Sum:
-    """Returns the amount that a wallet transaction moves."""
+    """Returns the amount that a group's wallet transaction moves."""
     body = act.body
     return Sum(body["symbol"], body["decimals"], body["contract"], int(body["units"]))
 
 
 def signed_under(act: Operation) -> str:
-    """Returns the intent id by which the wallet's records name the operation."""
+    """Returns the intent id under which the wallet's records have the transaction of this
+    operation."""
     return str(act.body.get("intent", act.id))
 
 
@@ -363,9 +368,10 @@ def signed_under(act: Operation) -> str:
 def begin_withdrawal(
     ledger: Ledger, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Sum]
 ) -> Operation:
-    """Commits a withdrawal from the smart account ``sender`` before it is signed. An earlier
-    withdrawal of the same intent that was prepared and never signed is replaced. Raises ClaimTaken
-    while another withdrawal from this smart account is under way."""
+    """Records in the journal a withdrawal of ``taken`` from the smart account ``sender`` to its
+    owner ``account``, before it is signed. It replaces a withdrawal of the same intent that was
+    prepared but never signed. Raises ClaimTaken while any other withdrawal from this smart account
+    is under way."""
     claim = f"withdraw:{chain}:{sender}"
     with ledger.transaction():
         holder = ledger.holder(claim)
@@ -387,7 +393,8 @@ def begin_withdrawal(
 
 
 def withdrawals(ledger: Ledger, account: str, chain: str, *states: State) -> list[Operation]:
-    """Withdrawals from the smart account of ``account`` on a chain, oldest first."""
+    """Returns the withdrawals from the smart account owned by ``account`` on a chain that are in
+    one of ``states``, oldest first."""
     marks = ", ".join("?" * len(states))
     return ledger.where(
         f"kind = 'withdraw' AND state IN ({marks}) AND json_extract(body, '$.account') = ?"
@@ -399,12 +406,12 @@ def withdrawals(ledger: Ledger, account: str, chain: str, *states: State) -> lis
 
 
 def open_withdrawals(ledger: Ledger) -> list[Operation]:
-    """Withdrawals that are not over, oldest first."""
+    """Returns the withdrawals that have not ended, oldest first."""
     return ledger.where("kind = 'withdraw' AND state IN ('prepared', 'sent', 'unknown')")
 
 
 def withdrawal_of(ledger: Ledger, intent_id: str) -> Operation | None:
-    """The newest withdrawal under an intent."""
+    """Returns the newest withdrawal with this intent id; None if there is none."""
     acts = ledger.where(
         "kind = 'withdraw' AND coalesce(json_extract(body, '$.intent'), id) = ?", intent_id
     )
@@ -420,16 +427,16 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
 
 
 def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
-    """Returns the intent id under which an item is signed. It stays the same if the item is built
-    again, so that the wallet pays these deposits only once. On Solana the id also names the bundle,
-    because each bundle divides the deposits in its own way."""
+    """Returns the intent id under which the wallet signs an item. It stays the same if the item is
+    built again, so that the wallet pays these deposits only once. On Solana it contains the number
+    of the bundle, because each bundle divides the deposits in its own way."""
     name = f"{multi_id} {item.contract or 'coin'} {item.part}"
     return f"{name} {bundle.number}" if bundle.kind == "solana" else name
 
 
 def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
-    """Returns the intent id of the transaction that funds the smart account with ``need``; that
-    transaction is sent only once."""
+    """Returns the intent id of the wallet transaction that funds the smart account with ``need``
+    for this bundle. The wallet sends only one transaction under this id."""
     return f"{multi_id} fund {bundle.number} {need.contract or 'coin'}"
 
 
@@ -441,12 +448,12 @@ def funded_bundle(payment: Operation) -> int:
 # Smart accounts
 
 Owned = tuple[str, str]
-"""The address of the owner, and the short name of the chain."""
+"""The owner's address and the chain's short name, which together identify a smart account."""
 
 
 def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
-    """The smart accounts of the journal by owner and chain, with the tokens of their bundles.
-    Raises JournalUnavailable."""
+    """Returns the smart accounts that the journal's bundles use, by owner and chain, each with the
+    tokens of its bundles. Raises JournalUnavailable."""
     assets: dict[Owned, dict[str | None, Asset]] = {}
     for bundle in bundles(journal.ledger, "json_extract(body, '$.kind') = 'evm'"):
         own = assets.setdefault((bundle.account, bundle.chain), {})
@@ -458,8 +465,9 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
 def relying(
     journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """Returns a signed bundle, of a group other than ``beside``, that needs the present balance of
-    the smart account of ``account``. None if there is none."""
+    """Returns a bundle that relies on the present balance of the smart account owned by
+    ``account``: one that is under way, or signed and not expired. Bundles of the group ``beside``
+    (an operation id) do not count. None if there is no such bundle."""
     for bundle in open_bundles(journal.ledger):
         own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
         # What is built only may be overtaken: then it is built again before it is signed.
@@ -470,7 +478,7 @@ def relying(
 
 
 def group_name(ledger: Ledger, bundle: Bundle) -> str:
-    """Returns the name of the bundle's group: ``group 1 of batch 3f0c9a12``."""
+    """Returns the name of the bundle's group for the user, like ``group 1 of batch 3f0c9a12``."""
     group = ledger.get(str(bundle.operation.parent))
     assert group is not None  # none is ever deleted
     return f"group {group.body['number']} of batch {str(group.parent)[:8]}"
@@ -481,7 +489,7 @@ _PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chai
 
 def overtaken(journal: Journal, bundle: Bundle) -> bool:
     """True if a withdrawal or another bundle took money out of the smart account after this bundle
-    was built, so that the balance it was built for is out of date."""
+    was built, so that the bundle was built for an outdated balance."""
     since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
     taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
     if any(act.moved_at > since for act in taken):
@@ -495,9 +503,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns a transaction hash and a bundle number. The hash is of a withdrawal made after the
-    bundle was built that took out all its tokens; None if there is none. The number is of the first
-    bundle of the group that was built after the last such withdrawal; 0 without one."""
+    """Returns (hash, number) about the last withdrawal that took out all tokens of the bundle;
+    (None, 0) if there was none. ``hash`` is the withdrawal's transaction, None if the bundle was
+    built after it. ``number`` is that of the group's first bundle built after the withdrawal."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

@@ -1,9 +1,9 @@
 """Creates the groups of a plan. Each group is journaled first and gets one POST, never a second
 one.
 
-If the answer was lost, the group is searched for among the service's orders. It is adopted only if
-exactly one group there consists of its rows. Rows that were certainly refused may be asked for
-again one by one; rows with an unknown outcome may not.
+If the answer was lost, the group is searched for among the service's orders. A group found there is
+adopted only if it is the only one that consists of these rows. Rows that were certainly refused may
+be asked for again one by one; rows with an unknown outcome may not.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from swapdesk.wire.orders import Order
 
 
 class NotCreatable(Exception):
-    """Raised if nothing was written: the plan has problems, limits are unknown, or nobody agreed to
-    its doubts."""
+    """Raised if a plan cannot be created, so that nothing was journaled: it has problems, limits
+    are unknown, or nobody agreed to its doubts."""
 
 
 class BatchCreation:
-    """Creates batches in one journal. ``looks`` are the seconds to wait before each search for a
-    group whose answer was lost."""
+    """Creates batches in one journal. ``looks`` are the waiting times, in seconds, before each
+    search for a group whose answer was lost."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class BatchCreation:
         again: bool = False,
         payer: str | None = None,
     ) -> str:
-        """Journals the plan as it was confirmed and returns the batch id. ``payer`` is kept as
-        :attr:`Batch.payer`. ``agreed`` is True if a person agreed to every doubt of the plan.
-        Raises NotCreatable, JournalUnavailable, and ClaimTaken if these rows are in another batch
-        already."""
+        """Journals the plan as it was confirmed and returns the id of the new batch. ``agreed`` is
+        True if a person agreed to every doubt of the plan; ``payer`` is stored as
+        :attr:`Batch.payer`. Raises NotCreatable, JournalUnavailable, and ClaimTaken if a batch of
+        these rows is under way, or was created and ``again`` is False."""
         if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [(group, _request(group)) for group in plan.groups]
@@ -87,8 +87,8 @@ class BatchCreation:
         return batch_id
 
     async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
-        """Creates the groups that are left, one after another. Yields each group in its new state,
-        with the error that stopped it or None.
+        """Creates the remaining groups of a batch, one after another. Yields each group in its new
+        state, with the error that stopped it, or None.
 
         Ends early if an outcome is unknown, if a limit of calls is reached, or if the service does
         not answer; a later call continues. Raises KeyError if there is no such batch, and
@@ -153,9 +153,10 @@ class BatchCreation:
         return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Commits the outcome of every row, by its place in the request. A row whose place is
-        missing in the answer is unknown. ``known`` are the ids of orders that existed before the
-        request."""
+        """Records in the journal the outcome of every row of a created group. A row's result is
+        found in ``made`` by the row's position in the request; without a result, the row's outcome
+        is unknown. ``known`` are the ids of orders that existed before the request; none of them
+        can be a row's order."""
         taken = set(known)
         for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -181,8 +182,8 @@ class BatchCreation:
                 end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
-        """Searches for a group whose outcome is unknown and commits what is found. Returns the
-        error that stopped the search; None if there was none."""
+        """Searches the service for a group whose outcome is unknown and records the result in the
+        journal. Returns the error of the last search; None if that search succeeded."""
         act = group.act
         if act.server_at is None or not act.left:
             return None
@@ -223,9 +224,10 @@ class BatchCreation:
     async def _groups_since(
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
-        """Searches the service for groups that consist only of rows of ``group``. Returns them by
-        id, each with its order ids by place in the request, and whether every order since
-        ``sent_at`` was seen. Raises ClientError."""
+        """Searches the service for groups that consist only of rows of ``group``. Returns (groups,
+        complete). ``groups`` has the order ids of each group found, by group id and then by the
+        row's position in the request. ``complete`` is True if every order since ``sent_at`` was
+        seen. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
@@ -247,12 +249,13 @@ def _request(group: Group) -> str:
 
 
 _PLACE = re.compile(r"orders[.\[]([0-9]{1,4})\b")
-"""Finds the place of an order in the name of a field: ``orders.3.amount`` is about place 3."""
+"""Matches the position of an order in the name of a field: ``orders.3.amount`` is about the order
+at position 3."""
 
 
 def _reasons(error: ApiError, count: int) -> list[str]:
-    """Returns a reason for each of the ``count`` refused rows: the one that the service gave for
-    the row, else the one it gave for the request."""
+    """Returns a reason for each of the ``count`` refused rows: the service's reason for that row,
+    or its reason for the whole request if it gave none for the row."""
     reasons = {
         int(place[1]): problem.message
         for name, problem in error.fields.items()
@@ -263,7 +266,7 @@ def _reasons(error: ApiError, count: int) -> list[str]:
 
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
     """Pairs each order in ``members`` with a row of the group, each row at most once. Returns the
-    order ids by place in the request; empty if an order fits no row that is left."""
+    order ids by the row's position in the request; empty if an order fits no remaining row."""
     requests = group.request.orders
     names: dict[int, str] = {}
     for order in members:

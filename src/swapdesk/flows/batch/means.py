@@ -1,5 +1,5 @@
 """Finds what the wallet can pay a plan with: on each chain the paying account, its tokens and its
-coin.
+native coin.
 
 This is read from the wallet's process once a plan is known. If a balance is too small, the plan has
 a problem (:func:`~swapdesk.flows.batch.plan.against_means`). A balance that cannot be read is shown
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
-    """Yields what the wallet can pay with on all chains of a plan, again whenever more is known.
-    Raises no WalletError: if a chain cannot be read, its ``problem`` says why."""
+    """Yields what the wallet can pay with on all chains of a plan, each time with more balances
+    read. If a chain cannot be read, its ``problem`` says why; WalletError is never raised."""
     means: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
         async for read in _on_chain(desk, chain, totals):
@@ -40,9 +40,10 @@ async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ..
 
 
 async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
-    """Returns what the wallet can pay a plan with now, without using the faucet. If ``payer`` names
-    no account, the first account that has enough is taken, else the first. Raises no WalletError,
-    and starts no process if there are no keys."""
+    """Returns what the wallet can pay a plan with now, without the faucet. ``payer`` names the
+    account; if it is empty, each chain has its first account with enough money, or its first
+    account if none has enough. Never raises WalletError, and starts no process if the wallet has no
+    keys."""
     keys = desk.settings.places.keys
     found: list[Means] = []
     for chain, totals in _by_chain(plan.totals).items():
@@ -65,8 +66,8 @@ async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tupl
 
 
 async def _own(desk: Desk, token: Token) -> list[str]:
-    """Returns the accounts that can pay a token. Empty if the wallet refuses to answer; the next
-    request reports the reason."""
+    """Returns the addresses of the accounts that can pay with a token. Empty if the wallet refuses
+    to answer; the caller's next request reports the reason."""
     try:
         accounts = (await desk.wallet.accounts()).accounts
     except WalletError:
@@ -105,8 +106,8 @@ async def _on_chain(
 async def _with_smart_account(
     desk: Desk, means: Means, token: Token, account: SwapAccount
 ) -> Means:
-    """Adds the balance of the smart account, which pays a bundle and keeps the deposits of a failed
-    one."""
+    """Returns ``means`` with the balance of the account's smart account added. That balance counts
+    because the smart account pays a bundle and keeps the deposits of a failed one."""
     own = account.account
     if own.kind is not Kind.EVM or not has_smart_accounts(live=desk.settings.live):
         return means

@@ -1,7 +1,7 @@
 """Says how each order of a group is paid: where its money is and who acts next.
 
 This is read from the journal alone. The texts are those of the group's payment, so that an order
-and its batch say the same.
+and its batch always say the same.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ OR kind = 'withdraw' AND json_extract(body, '$.chain') = (SELECT json_extract(bo
 
 
 class OrderPayments:
-    """The payments of all batches of a journal. A group is read again only after its payment moved.
-    Every desk has one of these and few have a batch, so the module that reads a group is loaded
-    with the first.
+    """Tells how the orders of all batches of a journal are paid. A group is read again only after
+    its payment changed.
+
+    Every desk has one of these but few have a batch, so the module that reads a group is loaded
+    only when the first group is read.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -35,13 +37,14 @@ class OrderPayments:
 
     def mark(self, multi_id: str) -> str | None:
         """Returns a text that changes whenever a bundle, a wallet transaction or a withdrawal of
-        the group changes its state. None if the journal has no such group. Raises
-        JournalUnavailable."""
+        the group changes its state. None if the journal has no group with the id ``multi_id``.
+        Raises JournalUnavailable."""
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns how an order of a group is paid; None if no batch of this journal made the group.
-        Raises JournalUnavailable."""
+        """Returns how the order ``service_id`` of the group ``multi_id`` is paid: state, where its
+        money is, and who acts next. None if no batch of this journal made the group. Raises
+        JournalUnavailable."""
         mark = self.mark(multi_id)
         if mark is None:
             return None

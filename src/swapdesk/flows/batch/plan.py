@@ -1,5 +1,5 @@
-"""A planned file: its rows, the groups they become, totals, and the calls they cost. Programs get a
-plan as one document."""
+"""The plan of a file: its rows, the groups that they form, totals, and the number of calls they
+take. Scripts get a plan as one JSON document."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ from swapdesk.wire.tokens import Token
 
 
 class Arrival(Struct, frozen=True):
-    """The approximate amount of a token that all recipients together get; None if one of the
-    amounts is unknown."""
+    """What all recipients together get of one token: ``about`` is an approximate amount in whole
+    tokens, ``rows`` the number of orders that it sums up. ``about`` is None if the output of one of
+    these orders is unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol",
@@ -53,28 +54,28 @@ class Arrival(Struct, frozen=True):
 
 
 class Means(Struct, frozen=True):
-    """The account that pays on one chain, named by its short name.
-
-    ``held`` has the amounts in whole tokens by token id; an amount that cannot be read is None, and
-    one that was not read yet is missing. ``in_smart_account`` is what the account's smart account
-    holds, which is read only if the account has too little. ``coin`` is the amount for gas.
-    ``filling`` is True while the sandbox's faucet sends money. ``problem`` is a sentence that says
-    why nothing can be paid there; empty if it can.
-    """
+    """The account that pays on one chain, and what it has."""
 
     chain: str
+    """The chain's short name."""
     wallet: str = ""
     address: str = ""
     held: Mapping[str, Decimal | None] = field(default_factory=dict)
+    """The balances in whole tokens, by token id. A balance that cannot be read is None, one that
+    was not read yet is missing."""
     in_smart_account: Mapping[str, Decimal] = field(default_factory=dict)
+    """What the account's smart account holds. It is read only if the account has too little."""
     coin: Decimal | None = None
+    """The balance of the native coin, for gas."""
     coin_symbol: str = ""
     filling: bool = False
+    """True while the sandbox's faucet sends money."""
     problem: str = ""
+    """A sentence that says why nothing can be paid on the chain; empty if there is no reason."""
 
     def has(self, token: Token) -> Decimal | None:
-        """Returns the amount of a token that can pay deposits, with that in the smart account; None
-        if it is not known yet."""
+        """Returns how much of a token can pay deposits, in whole tokens, including the smart
+        account's balance; None if it is not known yet."""
         has = self.held.get(token.id)
         if has is None or self.filling:
             return None
@@ -90,8 +91,8 @@ class Means(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """The sum of a token that all rows sell. ``wallet`` is the paying account or None, ``held`` its
-    balance of the token, None if unknown."""
+    """The sum of one token over all rows that sell it, in whole tokens. ``wallet`` names the paying
+    account, None if unknown. ``held`` is the balance that can pay it, None if unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol", "chain": "chain", "amount": "amount",
@@ -113,12 +114,13 @@ class Total(Struct, frozen=True):
 
     @property
     def held(self) -> Decimal | None:
-        """The balance that can pay the deposits of this total; None if it is unknown."""
+        """The balance that can pay this total, in whole tokens; None if it is unknown."""
         return self.payer.has(self.token) if self.payer is not None else None
 
 
 class Calls(Struct, frozen=True):
-    """The calls that a batch will take. Creates count against the account's exchange limit."""
+    """The number of calls that a batch will take, by kind. ``create`` calls count against the
+    account's exchange limit."""
 
     create: int
     build: int
@@ -126,9 +128,9 @@ class Calls(Struct, frozen=True):
 
 
 class BatchPlan(Struct, frozen=True):
-    """A batch before it is created. ``limits_known`` is False until the amounts have been compared
-    with the limits of their pairs. ``unasked`` is the error for which the service could not be
-    asked for some limits."""
+    """A batch before it is created: the judged rows of a file and the groups they form.
+    ``limits_known`` is False until all amounts were compared with the limits of their pairs.
+    ``unasked`` is the error that prevented some requests for limits; None if there was none."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -168,8 +170,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """Returns the first row with a problem if decimal commas are the only problems of the file,
-        and no amount has a point; None otherwise."""
+        """The first row with a problem, if all problems of the file are amounts with a decimal
+        comma and no amount has a point; the commas can then be replaced. None otherwise."""
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
@@ -182,8 +184,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """Returns a sentence that says that amounts are those sold, with one row as an example;
-        None if the headings of the file say so."""
+        """A sentence that tells the user that amounts are in the token sold, with one row as an
+        example. None if the file's headings make that clear."""
         if self.sheet.plain:
             return None
         note = "The amount counts what is sold"
@@ -204,8 +206,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
-        """The findings that a person must agree to before any row is created, each with the number
-        of its row."""
+        """The findings that a person must agree to before the batch is created, each with the
+        number of its row."""
         return tuple(
             (row.number, finding)
             for row in self.rows
@@ -215,25 +217,26 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """:attr:`doubted` in sentences."""
+        """The findings of :attr:`doubted`, each as a sentence with its row number."""
         return tuple(f"Row {number}: {finding.reason}" for number, finding in self.doubted)
 
     @property
     def calls(self) -> Calls:
-        """The calls to create and pay the batch: one create for each group, and one build."""
+        """The calls that create and pay the batch: for each group one create and one build, and for
+        each group paid by a bundle one submit."""
         bundles = sum(group.paid == "bundle" for group in self.groups)
         return Calls(len(self.groups), len(self.groups), bundles)
 
     @property
     def routes(self) -> dict[str, int]:
-        """Counts the orders by route."""
+        """The number of orders in the groups, by route."""
         return dict(Counter(order.route for group in self.groups for order in group.orders))
 
 
 def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan of rows that were judged. Rows that pay the same are marked and stay in the
-    plan; rows without a problem are put into groups. Findings that come from comparing rows are
-    made anew."""
+    """Returns the plan of judged rows. Rows that ask for the same payment get a finding but stay in
+    the plan; rows without a problem are put into groups. Earlier findings that compared rows are
+    dropped and made anew."""
     judged = (
         replace(
             row,
@@ -250,9 +253,9 @@ _COMPARED = frozenset({_DUPLICATE, NOT_IN_WALLET})
 
 
 def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan. Rows that are skipped or have a problem are in no group. The totals
-    nevertheless count rows whose only problem is a too small balance, because that problem depends
-    on what all rows sell together."""
+    """Returns the plan with its groups and totals. Rows that are skipped or have a problem are in
+    no group. Nevertheless, the totals include rows whose only problem is a too small balance,
+    because that problem depends on all rows together."""
     wanted = [row for row in rows if not row.skipped]
     sound = [row for row in wanted if row.order is not None and not row.problems]
     sold = orders_of(
@@ -262,9 +265,9 @@ def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> Batc
 
 
 def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """Returns the plan with a problem on each row for which the paying account has too little after
-    the rows before it. Returns the same plan if that changes nothing. An unknown balance makes no
-    problem, so a plan without problems does not promise that the money suffices."""
+    """Returns the plan with a problem on each row that the paying account cannot pay after paying
+    the rows before it; ``plan`` itself if nothing changes. An unknown balance causes no problem, so
+    a plan without problems does not guarantee that the money suffices."""
     by_chain = {account.chain: account for account in means}
     left: dict[str, Decimal] = {}
     rows = tuple(_against(row, by_chain, left) for row in plan.rows)
@@ -275,14 +278,16 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """Sets the paying account of each total, for callers that show a plan once."""
+    """Returns the plan with the paying account set in each of its totals."""
     by_chain = {account.chain: account for account in means}
     totals = (replace(total, payer=by_chain.get(total.chain)) for total in plan.totals)
     return replace(plan, totals=tuple(totals))
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
-    """Compares one row with what is ``left`` of each token, and subtracts the row's amount."""
+    """Returns the row with a finding if its amount exceeds what is left of its token. Otherwise
+    subtracts the amount from ``left``, the remaining balances by token id. An earlier finding of
+    this kind is replaced."""
     findings = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(findings) == len(row.findings) else replace(row, findings=findings)
     order = row.order
@@ -317,7 +322,8 @@ def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) 
 
 
 def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
-    """Returns the plan with only those rows that became orders; ``created`` are their numbers."""
+    """Returns the plan with only the rows whose numbers are in ``created``, because they became
+    orders."""
     if len(created) == len(plan.rows):
         return plan
     rows = [row for row in plan.rows if row.number in created]
@@ -325,8 +331,9 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
-    """Marks rows that would pay the same as an earlier row. Rows with a problem are left out,
-    because they may differ only in what is wrong with them, such as a memo."""
+    """Yields the rows, with a finding on each that would make the same payment as an earlier row.
+    Rows with a problem are not compared, because they may differ from others only in the wrong
+    cell, such as a memo."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order, before = row.order, row.number
@@ -350,7 +357,8 @@ def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
 
 
 def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
-    """Returns the groups: rows in the order of the file, chains in the order of their first
+    """Returns the groups of ``rows``. A group has at most 50 rows that sell on one chain and are
+    paid in the same way. Rows keep the order of the file; chains are in the order of their first
     rows."""
     kinds: dict[tuple[str, Paid], list[Row]] = {}
     for row in rows:
@@ -368,7 +376,8 @@ def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
 def _same_tokens(
     orders: Iterable[PlannedOrder], token: Callable[[PlannedOrder], Token]
 ) -> Iterable[list[PlannedOrder]]:
-    """Groups orders by token, in the order in which each token first appears."""
+    """Returns the orders in one list per token, in the order in which the tokens first appear.
+    ``token`` returns the token by which an order is listed (sold or bought)."""
     same: dict[str, list[PlannedOrder]] = {}
     for order in orders:
         same.setdefault(token(order).id, []).append(order)
@@ -394,7 +403,8 @@ def _arrivals(sold: Iterable[PlannedOrder]) -> tuple[Arrival, ...]:
 
 
 class BudgetDocument(Struct, frozen=True, rename="camel"):
-    """The exchanges that the account may still create; ``resetsIn`` is in seconds."""
+    """How many exchanges the account may still create in the current window, as JSON. ``resetsIn``
+    is the number of seconds until the next window."""
 
     left: int
     limit: int
@@ -402,7 +412,8 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
 
 
 class PlanDocument(Struct, frozen=True):
-    """A judged file. ``remarks`` are its lines that are not rows; ``budget`` is None if unknown."""
+    """The plan of a file as a JSON document. ``remarks`` are the numbers of its lines that are not
+    rows; ``budget`` is None if it is unknown."""
 
     PRINTED: ClassVar = {
         "file": "plan.sheet.name", "separator": "plan.sheet.separated_by",

@@ -6,9 +6,9 @@ a person corrects a row once. A token is looked up and judged once for all rows.
 by ``quoting``, addresses by ``recipients``, and memos by ``check_memo_of``. Rows are reported as
 they are judged, so the first problem is shown long before the last row is read.
 
-Limits (contract 6.1) are asked for once per pair. A pair whose limits are not known blocks its
-rows, because a plan promises that limits were checked. Limits also serve to estimate what an amount
-buys, since no quote is asked for before a group is created.
+Limits (contract 6.1) are asked for once per pair. A row whose pair has unknown limits cannot be
+created, because a plan promises that limits were checked. Limits also serve to estimate what an
+amount buys, since no quote is asked for before a group is created.
 """
 
 from __future__ import annotations
@@ -63,35 +63,40 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wallet.accounts import has_smart_accounts
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.multi import MultiOrderRequest
-from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, RouteType
+from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 8
 
 
 Named = tuple[Token | None, tuple[RowFinding, ...]]
-"""The token that a row names and the findings about it. The token is None if the row names none, or
-none that is known."""
+"""The token that a cell names, None if there is none or it is unknown, and the findings about the
+token."""
 
 
 LONGEST_CELL = 500
-"""Largest number of characters of a cell, which is more than any address, memo or amount has."""
+"""The most characters of a cell; every address, memo or amount is shorter."""
 
 
 class RowJudge(Struct):
-    """Judges the rows of one sheet. ``paid`` counts payments by address. ``smart_accounts`` is True
-    if the profile has a smart account that can pay bundles. ``asked`` has the rows of earlier
-    batches, each with its batch id, by what the row pays (:attr:`PlannedOrder.asks`)."""
+    """Judges the rows of one sheet."""
 
     catalog: Catalog
     now: datetime
     book: AddressBook
+    """The address book."""
     paid: Mapping[str, int]
+    """The number of earlier payments by address."""
     own_deposits: Collection[tuple[str, str]]
+    """The deposit addresses of this desk's orders."""
     smart_accounts: bool
+    """True if a smart account can pay bundles."""
     asked: Mapping[tuple[object, ...], tuple[str, Row]] = field(default_factory=dict)
+    """The rows of earlier batches, each with its batch id. The keys say what a row pays
+    (:attr:`PlannedOrder.asks`)."""
     _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -146,8 +151,8 @@ class RowJudge(Struct):
         token: Token | None,
         findings: list[RowFinding],
     ) -> RecipientCheck | None:
-        """Returns the recipient or refund address of a row with its checks; None if the cell cannot
-        be read."""
+        """Returns the check of the recipient or refund address of a row and adds its findings to
+        ``findings``. None if the cell is empty or cannot be used, or the token is unknown."""
         text, pays = row.cell(column), column == "to"
         if pays and not text:
             findings.append(problem("NO_RECIPIENT", column, "No recipient is named."))
@@ -184,7 +189,8 @@ class RowJudge(Struct):
         return check
 
     def named(self, row: Row, column: SheetColumn) -> Named:
-        """Looks up the token that a row names in ``column``."""
+        """Returns the token that a row names in ``column``, with the findings about it. Rows with
+        the same text get the same result without judging it again."""
         chain = row.cell("chain") if column == "buy" else ""
         key = (row.cell(column), chain, column)
         if key not in self._named:
@@ -206,8 +212,8 @@ class RowJudge(Struct):
         return token, ()
 
     def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Returns the contracts of all tokens on the chain of ``token``. None of them may be a
-        recipient."""
+        """Returns the contracts of all tokens on the chain of ``token``, because none of them may
+        be a recipient."""
         chain = token.chain_data.short_name
         if chain not in self._contracts:
             self._contracts[chain] = self.catalog.rows.contracts_on(chain)
@@ -262,8 +268,8 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 
 def _shape(row: Row) -> list[RowFinding]:
-    """Returns findings about cells that are too long or too many, or that a spreadsheet would take
-    for a formula."""
+    """Returns findings about the form of a row: too many cells, a cell that is too long, or one
+    that a spreadsheet would take for a formula."""
     findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
@@ -349,15 +355,15 @@ def _memo(
 
 
 Pair = tuple[str, str]
-"""The ids of the token sold and of the token bought."""
+"""A pair of tokens: the id of the token sold and the id of the token bought."""
 
 LIMITS = "LIMITS"
 _SIX = Context(prec=6)
 
 
 def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
-    """Returns the finding if no exchange takes the amount of this order. Returns None if one does,
-    or if the limits are not known."""
+    """Returns a finding if no exchange takes the amount of this order. Returns None if an exchange
+    takes it or the limits in ``known`` do not include the order's pair."""
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
@@ -377,8 +383,8 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
-    """Returns an estimate of what the recipient gets, in units of the token bought, to six digits;
-    None if it cannot be estimated.
+    """Returns an estimate of what the recipient gets, in whole units of the token bought, to six
+    significant digits; None if it cannot be estimated.
 
     It is computed from the prices of the token list and the fixed costs of a route. Without prices
     it is interpolated between what the smallest and the largest amount buy. For an amount within
@@ -401,10 +407,10 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
 
 
 def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
-    """Returns the fixed costs of a route, such as network fees, in the token bought. They are
-    estimated from the share of its value that the smallest amount loses. They matter for small
-    amounts only: they may be a fifth of ten dollars and are next to nothing of ten thousand. Zero
-    if the amount is outside the limits or the pair states no output."""
+    """Returns the fixed costs of a route, such as network fees, in the token bought. They are what
+    the smallest amount of the pair yields by price, minus what it yields according to the service.
+    ``about`` is the order's output by price. 0 if the amount is outside the limits or the pair
+    states no output."""
     taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
@@ -422,7 +428,9 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
-    """Interpolates between what the smallest and the largest amount buy."""
+    """Returns the output for ``amount``, interpolated between the outputs of the smallest and the
+    largest amount in ``bucket``. None if ``amount`` is outside the limits or an output is
+    missing."""
     if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
         return None
     if not bucket.min <= amount <= bucket.max:
@@ -436,22 +444,23 @@ def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
 
 
 STEP = 10
-"""Number of rows that are judged before the event loop runs again."""
+"""The number of rows that are judged before the event loop runs again."""
 
 AT_ONCE = 4
-"""Number of requests for limits that are made at the same time."""
+"""The number of requests for limits that are made at the same time."""
 
 UNKNOWN_LIMITS = "LIMITS_UNKNOWN"
 
 
 _RECENT = 20
-"""Number of earlier batches whose rows are compared with a new one."""
+"""The number of earlier batches whose rows are compared with those of a new one."""
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Returns the rows of recent batches that are orders or may be, each with its batch id, by what
-    the row pays (:attr:`PlannedOrder.asks`). They are compared row by row, because a file with one
-    changed row counts as another file, and its other rows would be paid twice."""
+    """Returns the rows of recent batches that became orders or may have, each with its batch id.
+    The keys say what a row pays (:attr:`PlannedOrder.asks`). Rows are compared one by one, because
+    a file with one changed row counts as a different file, and its other rows would be paid
+    twice."""
     rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -470,14 +479,14 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
-    """Identifies the payment of an order, as :attr:`PlannedOrder.asks` does."""
+    """Returns what an order pays, in the form of :attr:`PlannedOrder.asks`."""
     route = "private" if order.anonymous else "standard"
     return order.from_, order.to, order.amount, order.address_to, order.destination_tag, route
 
 
 class BatchPlanner:
-    """Plans files. ``live`` is True for a live profile, whose wallet has no smart account to pay
-    bundles from."""
+    """Makes the plans of files. ``live`` is True for a live profile, whose wallet has no smart
+    account to pay bundles from."""
 
     def __init__(
         self,
@@ -502,9 +511,9 @@ class BatchPlanner:
         *,
         made: bool = False,
     ) -> BatchPlan:
-        """Judges a sheet without asking for limits. ``on_rows`` is called at every pause with the
-        rows judged so far. ``made`` is True if the sheet was made of a batch; its rows are then not
-        reported as asked for before."""
+        """Judges the rows of a sheet, without asking for limits, and returns the plan. ``on_rows``
+        is called from time to time with the rows judged so far. ``made`` is True if the sheet was
+        made from an existing batch; its rows then get no finding that an earlier batch has them."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),
@@ -524,8 +533,9 @@ class BatchPlanner:
         return plan_of(sheet, rows, limits_known=False)
 
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
-        """Checks every amount against the limits of its pair, asked once each. Raises no
-        ClientError: a failed request becomes a problem of its rows."""
+        """Returns the plan with every amount compared with the limits of its pair. The service is
+        asked once for each pair. A failed request becomes a problem of its rows; ClientError is
+        never raised."""
         pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
@@ -542,8 +552,9 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks for the limits of pairs. Returns the finding of each pair whose request failed, and
-        the first error that is not about its pair; None if there is no such error."""
+        """Asks the service for the limits of ``pairs``. Returns (findings, error). ``findings`` has
+        a finding for each pair whose request failed. ``error`` is the first error that was not
+        caused by the pair itself, None if there was none."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))
@@ -569,7 +580,7 @@ class BatchPlanner:
         return failed, next(iter(lost), None)
 
     def _estimated(self, row: Row) -> Row:
-        """Adds the estimated output, as far as prices and limits are known."""
+        """Returns the row with an estimate of its output, as far as prices and limits are known."""
         if row.order is None:
             return row
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))

@@ -66,7 +66,7 @@ CONFIRMS = "it confirms the deposit, then pays out"
 ARRIVED = "nobody: everything arrived"
 PAY_OUT = "the exchanges: they pay the recipients"
 _RECENT = 20
-"""Number of batches searched for an open one."""
+"""The number of recent batches that are searched for an open one."""
 
 
 def _places(count: int) -> str:
@@ -74,7 +74,7 @@ def _places(count: int) -> str:
 
 
 class Until(IntEnum):
-    """The step up to which a group is paid. Each step includes the earlier ones."""
+    """The step up to which a group's payment is continued. Each step includes the earlier ones."""
 
     BUILT = 1
     SIGNED = 2
@@ -90,19 +90,19 @@ _WORDS = {
 
 
 class GroupStanding(Struct, frozen=True):
-    """How far the payment of one group is. ``bundle`` is its newest bundle, None before one is
-    built. ``payments`` are the wallet's transactions for the group, oldest first.
-
-    ``withdrawn`` is the hash of the transaction that took the bundle's money out of the smart
-    account; None if there is none. ``since`` is the number of the first bundle built after the last
-    such withdrawal: what funded earlier bundles is back with the owner.
-    """
+    """How far the payment of one group is."""
 
     group: Group
     bundle: Bundle | None
+    """The group's newest bundle; None before one is built."""
     payments: tuple[Operation, ...]
+    """The wallet's transactions for the group, oldest first."""
     withdrawn: str | None = None
+    """The hash of the transaction that returned the bundle's money from the smart account to the
+    owner; None if there is none."""
     since: int = 0
+    """The number of the first bundle built after the last such withdrawal. The money that funded
+    earlier bundles is back with the owner."""
 
     @property
     def batch_id(self) -> str:
@@ -110,7 +110,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def created(self) -> int:
-        """Number of rows that became orders and whose orders are as asked for."""
+        """The number of rows that became orders, without those whose order differs from what was
+        asked for."""
         return sum(row.became == "created" for row in self.group.rows)
 
     @property
@@ -119,7 +120,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The state in a few words."""
+        """The state of the group in a few words."""
         if self.group.multi_id is None:
             return "not created"
         if self.bundle is None:
@@ -132,8 +133,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def next(self) -> Until | None:
-        """The step up to which the trader can ask to go next. None if the group is not created, has
-        ended, or has nothing to pay."""
+        """The step up to which the trader can continue the payment next. None if the group is not
+        created, has ended, or has nothing to pay."""
         if self.group.multi_id is None or not self.created or self.over:
             return None
         if self.bundle is None or self.bundle.over:
@@ -146,8 +147,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if something of the group is signed or paid in part and the group has not ended, so
-        that an earlier run has to be continued."""
+        """True if a part of the group is signed or paid and its payment has not ended, so that it
+        has to be continued."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -159,15 +160,15 @@ class GroupStanding(Struct, frozen=True):
         )
 
     def signs(self, until: Until) -> bool:
-        """True if keys are needed to reach the step ``until``."""
+        """True if the wallet's keys are needed to reach the step ``until``."""
         if until is Until.BUILT or self.over:
             return False
         return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
 
     @property
     def paid(self) -> frozenset[str]:
-        """Ids of the orders whose deposit the wallet sent directly (on Solana), or may have
-        sent."""
+        """The ids of the orders whose deposit a wallet transaction paid directly or may have paid.
+        Empty except on Solana, because elsewhere a smart account pays."""
         return frozenset(
             service_id
             for part in self.parts
@@ -177,19 +178,19 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[Operation, ...]:
-        """The wallet transactions that pay deposits directly."""
+        """The wallet transactions that pay deposits directly (on Solana)."""
         return tuple(act for act in self.payments if act.kind == "part")
 
     @property
     def service_ids(self) -> frozenset[str]:
-        """Ids of the orders whose deposits are, or were, paid by this group's newest bundle or by
-        its transactions."""
+        """The ids of the orders whose deposits this group's newest bundle or wallet transactions
+        pay or have paid."""
         return self.paid.union(self.bundle.service_ids if self.bundle is not None else ())
 
     @property
     def left_out(self) -> int:
-        """Number of created rows that are in no bundle, because their orders did not await a
-        deposit when it was built."""
+        """The number of created rows that the bundle leaves out, because their orders did not await
+        a deposit when it was built. 0 if there is no bundle."""
         return max(0, self.created - len(self.service_ids)) if self.bundle is not None else 0
 
     @property
@@ -198,7 +199,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def funded(self) -> bool:
-        """True if the smart account was funded for the group, and the money was not taken out
+        """True if the smart account was funded for the group and the money has not been withdrawn
         since."""
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
@@ -206,8 +207,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def plan(self) -> str:
-        """Returns what was built, in words: ``1 bundle of 20 transfers; the smart account needs
-        0.004 ETH``."""
+        """What was built, in words, like ``1 bundle of 20 transfers, signed once; the smart account
+        needs 0.004 ETH``. Empty if nothing was built."""
         bundle = self.bundle
         if bundle is None:
             return ""
@@ -225,7 +226,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Returns where the money is, as far as is known, without a full stop."""
+        """Where the money of the group is, as far as is known, without a full stop."""
         bundle = self.bundle
         if bundle is None:
             return NOT_PAID
@@ -254,8 +255,8 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Returns where the money is on Solana, where transactions of the wallet pay the deposits
-        directly."""
+        """Returns where the money of a group on Solana is, without a full stop. There, each wallet
+        transaction pays a part of the deposits directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -268,7 +269,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def brief(self) -> str | None:
-        """Returns where the money is, in a few words; None while it is in the wallet."""
+        """Where the group's money is, in a few words; None while it is in the wallet."""
         bundle = self.bundle
         if bundle is None:
             return None
@@ -285,8 +286,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """The ways for the owner to take back what is in the smart account, in words. Empty if
-        nothing stays there, or if a bundle is still to pay with it."""
+        """How the owner can take money back from the smart account, in words. Empty if no money
+        stays there, or if a bundle will pay with it."""
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
             return ""
@@ -298,8 +299,8 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """Returns the ways to take back what a smart account holds on a chain, in words: by a command,
-    which is refused while a desk is open, or in the open desk."""
+    """Returns, in words, how to take back what a smart account holds on a chain: by a command,
+    which is refused while a desk is open, or by pressing keys in the open desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
@@ -383,16 +384,16 @@ _STOPS: Mapping[str, tuple[str, str]] = {
         "you: create the rows that were not paid again",
     ),
 }
-"""The cause and the next step to show when work on a group stops, by code or, if a code has several
-texts, by the name of the case."""
+"""The cause and the next step that are shown when work on a group stops, by code. If a code has
+several texts, the others have names of their own."""
 _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
-"""Codes after which the group cannot be continued."""
+"""The codes after which the payment of a group cannot be continued."""
 
 
 class Stopped(Exception):
-    """Raised to end the work on a group. ``holes`` are the values that fill the places of the text.
-    ``hash_`` is the transaction that ended the work. ``row`` names the text in ``_STOPS`` if it is
-    not found by the code. ``open`` is True if the group can be continued later."""
+    """Raised to stop the work on a group. ``row`` is the key of the message in ``_STOPS``; if
+    empty, ``code`` is the key. ``holes`` are the values inserted into the message. ``hash_`` is the
+    transaction that stopped the work. ``open`` is True if the group can be continued later."""
 
     def __init__(
         self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
@@ -409,8 +410,8 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for what stopped the work. ``standing`` is how far the group is, as the
-    journal has it now."""
+    """Returns the outcome for the exception that stopped the work on a group. ``standing`` says how
+    far the group is now and where its money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -435,8 +436,8 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """Returns the next step, followed by the alternative of taking back what is in the smart
-    account, if something is."""
+    """Returns ``next_``, the next step. If the smart account holds money that can be taken back,
+    this is appended as an alternative."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 
@@ -458,8 +459,8 @@ def _service_said(error: ClientError, money: str) -> Outcome:
 
 
 def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
-    """Returns the outcome of a bundle that has ended: the service reported its end, or refused the
-    bundle."""
+    """Returns the outcome of a bundle that has ended, because the service reported its end or
+    refused it."""
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
     reason = bundle.reason
@@ -483,7 +484,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
 
 
 def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """Returns how one order of the group is paid."""
+    """Returns how one order of the group is paid: state, where its money is, and who acts next."""
     if standing.solana:
         return _on_solana(standing, service_id)
     bundle, in_account = standing.bundle, standing.brief is not None
@@ -500,7 +501,8 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """Returns how one order is paid on Solana, where each transaction pays some of the orders."""
+    """Returns how one order is paid on Solana, where each wallet transaction pays some of the
+    orders."""
     parts = [
         part
         for part in standing.parts
@@ -532,9 +534,9 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """Counts the orders of paid groups by their result: ``arrived`` were paid out, ``otherwise``
-    ended without that. ``smart`` is True if a smart account paid some of them, so that coins meant
-    for gas may be left there."""
+    """The number of orders of paid groups by result: ``arrived`` were paid out, ``otherwise`` ended
+    without a payout. ``smart`` is True if a smart account paid some of them, so that coins meant
+    for gas may be left in it."""
 
     total: int
     arrived: int
@@ -547,7 +549,8 @@ class Payouts(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Returns where the money is, without a full stop; empty until an order has a result."""
+        """Where the money of the orders is, without a full stop; empty until an order has a
+        result."""
         if self.done:
             all_ = "the order is" if self.total == 1 else f"all {self.total} orders are"
             return f"with the recipients; {all_} completed"
@@ -562,14 +565,15 @@ class Payouts(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Returns where the money is, in a few words."""
+        """Where the money of the orders is, in a few words; empty until an order has a result."""
         if self.done:
             return "with the recipients"
         return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
 
     def next(self, look: str, left: str = "") -> str:
-        """Returns who acts next. ``look`` says how to show the orders. ``left`` says how much of
-        the gas coin is left in a smart account; if it is empty, the text leaves that out."""
+        """Returns who acts next, in words. ``look`` says how to show the orders. ``left`` says how
+        much of the native coin is left in a smart account; if it is empty, nothing is said about
+        it."""
         if self.done:
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
@@ -580,8 +584,8 @@ class Payouts(Struct, frozen=True):
 
 
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
-    """Returns the counts of the orders of paid groups, by their newest state in ``orders``. An
-    order that is missing there counts as under way. None if no group is paid."""
+    """Counts the orders of all paid groups by result; None if no group is paid. ``orders`` has the
+    newest state of each order by id; an order missing there counts as under way."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
     members = [orders[service_id] for service_id in ids if service_id in orders]
@@ -603,8 +607,8 @@ _NEXT = {
 
 
 class BatchProgress(Struct, frozen=True):
-    """How far a batch is. ``standings`` are those of all its groups in order, and ``orders`` are
-    the orders of the batch that the desk knows, by id."""
+    """How far a batch is. ``standings`` has the state of each of its groups, in order. ``orders``
+    are the batch's orders that the desk knows, by id."""
 
     batch: Batch
     standings: tuple[GroupStanding, ...]
@@ -612,28 +616,28 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def payouts(self) -> Payouts | None:
-        """The counts of the batch's orders by result. None while a group is left to pay, or if no
-        group is paid."""
+        """The number of the batch's orders by result. None while a group remains to be paid, or if
+        no group is paid."""
         return None if self.current is not None else payouts_of(self.standings, self.orders)
 
     @property
     def creating(self) -> bool:
-        """True if a group is not created yet, or it is unknown whether it was created."""
+        """True if a group is not created yet, or if it is unknown whether it was created."""
         return any(standing.group.act.open for standing in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
-        """The first group that has a next step to be paid; None if there is none."""
+        """The first group whose payment has a next step; None if there is none."""
         return next((standing for standing in self.standings if standing.next is not None), None)
 
     @property
     def due(self) -> bool:
-        """True if a group has still to be created, searched for or paid."""
+        """True if a group remains to be created, searched for or paid."""
         return self.creating or self.current is not None
 
     @property
     def unpaid_rows(self) -> frozenset[int]:
-        """Numbers of the rows whose deposit was not sent, as far as is known."""
+        """The numbers of the rows whose deposit was not sent, as far as is known."""
         return frozenset(
             row.number
             for standing in self.standings
@@ -643,14 +647,15 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """Number of rows that are known to have no order."""
+        """The number of rows that certainly have no order."""
         return sum(
             row.became == "failed" for standing in self.standings for row in standing.group.rows
         )
 
     @property
     def word(self) -> str:
-        """The state: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
+        """The state of the batch in a few words, such as ``signed``, ``submitted 14:20`` or ``group
+        2 of 3: built``."""
         if any(standing.group.act.left for standing in self.standings):
             return "outcome unknown"
         if self.creating:
@@ -668,8 +673,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is, without a full stop: that of the group to be paid now, or of all
-        orders once every group is paid."""
+        """Where the money of the batch is, without a full stop: the money of the group to be paid
+        next, or of all orders once every group is paid."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next(
@@ -679,7 +684,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Returns where the money is, in a few words."""
+        """Where the money of the batch is, in a few words."""
         if self.payouts is not None and self.payouts.brief:
             return self.payouts.brief
         shown = self.current or next(
@@ -689,7 +694,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """Returns who acts next, and how."""
+        """Who acts next, and how, in words."""
         if self.creating:
             return "you: c goes on"
         shown = self.current
@@ -703,7 +708,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def built(self) -> str:
-        """Returns what was built for the current group, else for the last paid one."""
+        """What was built for the group to be paid next, in words; for the last paid group if none
+        remains. Empty if there is neither."""
         shown = self.current or next(
             (standing for standing in reversed(self.standings) if standing.over), None
         )
@@ -711,7 +717,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def paid(self) -> str:
-        """What paid the last group, in words; empty while a group is left to pay."""
+        """What paid the last group, in words. Empty while a group remains to be paid, or if none
+        was paid."""
         if self.current is not None:
             return ""
         shown = next((standing for standing in reversed(self.standings) if standing.over), None)
@@ -722,8 +729,9 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def left_there(self) -> str:
-        """What became of a bundle that ended without paying, and how its money comes back. Empty if
-        there is no such bundle, or if its money is not in the smart account."""
+        """Why the last bundle ended without paying, and how to take its money out of the smart
+        account. Empty if no bundle ended in that way, or if its money is not in the smart
+        account."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
@@ -732,9 +740,9 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Returns the most that gas may cost, and the smart account's balance for it unless it is
-        funded already; empty before a bundle is built. ``coin`` is the symbol of the coin that pays
-        gas."""
+        """Returns, in words, the most that gas may cost. If the smart account was not funded for
+        this group yet, its balance for gas is appended. Empty before a bundle is built. ``coin`` is
+        the symbol of the native coin."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
@@ -747,7 +755,7 @@ class BatchProgress(Struct, frozen=True):
 
 
 def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
-    """Returns how far a batch is. Raises KeyError if there is no such batch, and
+    """Returns how far a batch is, from the journal. Raises KeyError if there is no such batch, and
     JournalUnavailable."""
     batch = find_batch(journal.ledger, batch_id)
     if batch is None:
@@ -756,8 +764,8 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
 
 
 def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
-    """Returns how far each group of a batch is, in the order of the groups. Raises KeyError and
-    JournalUnavailable."""
+    """Returns how far each group of a batch is, in the order of the groups. Raises KeyError if
+    there is no such batch, and JournalUnavailable."""
     return batch_progress(journal, batch_id).standings
 
 
@@ -766,9 +774,9 @@ def _progress(journal: Journal, batch: Batch) -> BatchProgress:
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):
-    """A line of the file with its cells and its outcome. ``orderState`` is the displayed state of
-    its order. ``receivedAmount`` and ``payoutHash`` are the amount and transaction of the payout,
-    null until then; ``finished`` is when the order ended."""
+    """One row of the file of results: the row's cells and its outcome. ``orderState`` is the state
+    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` describe
+    the payout, null before it. ``finished`` is when the order ended."""
 
     row: int
     line: int
@@ -792,25 +800,25 @@ class ResultRow(Struct, frozen=True, rename="camel"):
 
 
 HEADS = ResultRow.__struct_encode_fields__
-"""Columns of the file of results."""
+"""The columns of the file of results."""
 
 
 def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
-    """The orders of a batch as the journal has them, by id."""
+    """Returns the orders of a batch by id, as the journal has them."""
     tracked = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
     return {order.order.service_id: order.order for order in tracked if order is not None}
 
 
 def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
-    """Returns one flat row for each line of the file, in the order of the file. ``orders`` are the
+    """Returns the result of each row of the batch, in the order of the file. ``orders`` are the
     known orders by id."""
     rows = [_row(row, group.multi_id, orders) for group in batch.groups for row in group.rows]
     return sorted(rows, key=lambda row: row.row)
 
 
 def results_csv(rows: list[ResultRow]) -> bytes:
-    """Returns the results as CSV in UTF-8 with a header. Texts that a spreadsheet would take for
-    formulas are made inert."""
+    """Returns the results as CSV in UTF-8 with a header. A text that a spreadsheet would take for a
+    formula is changed so that it is not computed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
@@ -839,15 +847,15 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
 
 
 def failed_sheet(batch: Batch) -> Sheet | None:
-    """Returns a sheet of the rows that have no order, with the cells, numbers and lines that were
-    confirmed. None if every row became an order, or may have."""
+    """Returns a sheet of the rows that certainly have no order, with the cells, numbers and line
+    numbers that were confirmed. None if there is no such row."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
     """Returns a sheet of the batch's rows as they were confirmed, with the numbers and lines of
-    their file. ``some`` are the rows to take; all if not given."""
+    their file. ``some`` are the rows to include; None means all."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))
@@ -855,9 +863,9 @@ def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
 
 
 def left_open(journal: Journal, now: datetime) -> Batch | None:
-    """Returns the batch to show when the desk is opened: the newest that has work to do, else the
-    newest whose orders the service still answers requests about. None if there is none. Raises
-    JournalUnavailable."""
+    """Returns the batch to show when the desk is opened: the newest that remains to be created or
+    paid. If there is none, the newest batch with orders that the service still answers requests
+    about. None if there is neither. Raises JournalUnavailable."""
     recent: Batch | None = None
     for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:

@@ -44,7 +44,7 @@ from swapdesk.paths import private_directory, write_private
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROWS = 10_000
 STEP_ROWS = 250
-"""Rows read before yielding to the event loop."""
+"""The number of rows read before the event loop runs again."""
 
 _LOOKED_AT = 20
 _HEAD = re.compile("[0-9]{1,3}")
@@ -84,13 +84,13 @@ _NAMES: dict[str, SheetColumn] = {
     "value": "sell_amount",
     "symbol": "buy",
 }
-"""Column by heading. The headings that are not in ``_PLAIN`` do not say which side of the swap an
-amount or a token belongs to."""
+"""The columns by heading. Headings that are not in ``_PLAIN`` leave open which side of the swap the
+amount or token belongs to."""
 
 
 class UnreadableFile(Exception):
-    """Raised if the file is no batch. ``reason`` says what is wrong and ``do`` what to do, both as
-    sentences. ``line`` is the number of the faulty line, from 1; None if no single line is at
+    """Raised if the file cannot be read as a batch. The message has two sentences: what is wrong,
+    and what to do. ``line`` is the number of the faulty line, from 1; None if no single line is at
     fault."""
 
     def __init__(self, code: str, reason: str, do: str, line: int | None = None) -> None:
@@ -100,10 +100,10 @@ class UnreadableFile(Exception):
 
 
 def path_of(written: str) -> Path:
-    """Returns the path that was typed, or that a dropped file inserted: in quotes, with escaped
-    blanks, or as ``file:///home/me/my%20files.csv``. If a file exists by the name as written, that
-    name is taken. If no file exists in any form, the plainest form is returned, so that error
-    messages name it."""
+    """Returns the path in ``written``, typed by the user or inserted by dropping a file: as is, in
+    quotes, with escaped blanks, or as ``file:///home/me/my%20files.csv``. The first of these
+    readings that exists is returned. If none exists, the one with all quoting removed is returned,
+    for use in error messages."""
     unquoted = written
     with suppress(ValueError):
         # As a shell reads one word; unchanged where it would read several, or none.
@@ -122,7 +122,8 @@ def path_of(written: str) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Reads a plain file of at most :data:`MOST_BYTES`. Raises UnreadableFile."""
+    """Returns the content of a regular file of at most :data:`MOST_BYTES`. Raises
+    UnreadableFile."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -145,8 +146,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
-    """Reads the whole file, yielding to the event loop every :data:`STEP_ROWS` rows. Raises
-    UnreadableFile."""
+    """Returns the sheet in ``content``, the bytes of a file called ``name``. Lets the event loop
+    run every :data:`STEP_ROWS` rows. Raises UnreadableFile."""
     text = _text(name, content)
     await clock.sleep(0)
     separator, text = _separator(name, text)
@@ -181,20 +182,21 @@ async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
 
 
 def has_decimal_comma(row: Row) -> bool:
-    """True if the row's amount consists of digits with exactly one comma among them."""
+    """True if the row's amount consists of digits with exactly one comma between them, like
+    ``1,5``."""
     return _COMMA.fullmatch(row.cell("sell_amount")) is not None
 
 
 def pointed(amount: str) -> str:
-    """Returns the amount with a point in place of its decimal comma: ``1,5`` becomes 1.5."""
+    """Returns the amount with a point in place of its decimal comma: ``1,5`` becomes ``1.5``."""
     return amount.replace(",", ".")
 
 
 def with_decimal_commas(sheet: Sheet) -> Sheet:
     """Returns the sheet with a point in place of the decimal comma of every amount. Call it only if
     a person said that the commas are decimal, because 1,234 may also mean one thousand two hundred
-    and thirty-four. Raises UnreadableFile if an amount has a point, because 1.234 would be
-    ambiguous then."""
+    and thirty-four. Raises UnreadableFile if an amount has a point, because the point's meaning is
+    then unclear."""
     rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell("sell_amount")
@@ -230,8 +232,8 @@ _MARKED = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8"),
 )
-"""Byte order marks with their encodings, longest first, because the mark of UTF-32 begins with that
-of UTF-16."""
+"""The byte order marks with their encodings, longest first, because the mark of UTF-32 begins with
+that of UTF-16."""
 _MARK = "\ufeff"
 
 
@@ -258,15 +260,17 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """Returns the encoding by the byte order mark. Without a mark, UTF-16 is recognised by the zero
-    bytes that Latin letters have in it."""
+    """Returns the encoding of a file, by its byte order mark. A file without a mark is UTF-16 if
+    exactly one of its first two bytes is zero, as it is for a Latin letter; otherwise it is
+    UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields each record that is not blank, with the number of the line in which it begins."""
+    """Yields each record of the CSV that is not blank, with the number of the line in which it
+    begins. Raises UnreadableFile if quotes in the text are wrong or a cell is too large."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -288,13 +292,14 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
-"""Matches the line by which a file tells spreadsheets its separator: ``sep=;``."""
+"""Matches a first line like ``sep=;``, by which a file tells spreadsheets its separator."""
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Returns the separator, and the text with any ``sep=`` line emptied. The separator is the one
-    that the file names, if it separates anything. Otherwise it is the one with which most headings
-    are known; among equals, the one with which the first rows are equally long."""
+    """Returns the separator of a file, and its text, in which any ``sep=`` line is now blank. The
+    separator is the one named in that line, if it splits the file into several columns. Otherwise
+    it is the one that yields the most known headings; if several do, the one that yields rows of
+    equal length. Raises UnreadableFile if none fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -319,8 +324,8 @@ def _separator(name: str, text: str) -> tuple[str, str]:
 
 
 def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
-    """Returns how well a separator fits, to be compared: the number of known headings, whether the
-    first rows are equally long, and their length."""
+    """Returns how well a separator fits, as a tuple in which more is better: the number of known
+    headings, True if the first rows are equally long, and their number of cells."""
     begin: list[list[str]] = []
     # Its quotes may fit another separator; else it is refused where it is read.
     with suppress(UnreadableFile):
@@ -340,8 +345,8 @@ _SUMS = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "summe", 
 
 
 def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
-    """Returns the index of the header among the first records; None if there is none. The records
-    above a header must be titles, which have fewer cells than a row needs."""
+    """Returns the index of the header among the first records; None if there is none. Only titles
+    may stand above a header: records that have fewer cells than a row needs."""
     one: int | None = None
     for at, cells in enumerate(begin):
         columns = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
@@ -362,10 +367,10 @@ def _could_be_row(cells: Sequence[str]) -> bool:
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
-    """True for lines that are no rows, such as ``# payroll november`` or ``Total,,1220``. They have
-    too few cells for a row, and begin with a mark such as ``#`` or contain a word for a sum; or
-    they have the mark in place of the recipient. A mark in another column, for example as a row
-    number, does not make a line a remark."""
+    """True for a line that is not a row, such as ``# payroll november`` or ``Total,,1220``. Such a
+    line has too few cells for a row, and begins with a mark like ``#`` or contains a word for a
+    sum. A longer line counts only if the mark is in the recipient's column; in another column it
+    may be a row number."""
     marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):
         return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
@@ -379,8 +384,9 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Returns the column of each cell in a row, and the headings that are not known. The column of
-    an unknown heading is None."""
+    """Returns (columns, unknown). ``columns`` has the column of each cell in a row, None where the
+    heading is unknown; ``unknown`` has the unknown headings. Raises UnreadableFile if a column is
+    there twice or a needed one is missing."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
@@ -419,8 +425,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns two neighbouring cells that may be one amount split at its thousands comma, such as
-    ``1`` and ``000.50``; None if there are none."""
+    """Returns the cell ``sell_amount`` and the next one if the two may be one amount that was split
+    at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -439,8 +445,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """Returns a CSV with a header and example rows. An example is left out if the address book does
-    not have its name."""
+    """Returns a CSV with a header and example rows. An example whose ``@name`` is not in the
+    address book is left out."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)
@@ -449,28 +455,29 @@ def template(book: AddressBook) -> str:
 
 
 KEPT = 8
-"""Number of files remembered."""
+"""The number of recent files that are remembered."""
 OFFERED = 4
-"""Number of matches offered at a time."""
+"""The number of completions offered at a time."""
 _SUFFIXES = (".csv", ".tsv", ".txt")
 _MOST_ENTRIES = 5_000
-"""Largest number of names that are read from a directory."""
+"""The most names that are read from a directory."""
 _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The last loaded files, newest first, one path per line of a private file. Errors in reading
-    or writing it are ignored."""
+    """The files that were loaded last, newest first, remembered in a private file with one path per
+    line. Errors in reading or writing that file are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def newest(self) -> tuple[Path, ...]:
-        """The remembered files that still exist."""
+        """Returns the remembered files that still exist, newest first."""
         return tuple(path for path in self._read() if os.path.isfile(path))
 
     def add(self, file: Path) -> None:
-        """Puts a file first. A name that is no plain line is not kept."""
+        """Makes ``file`` the newest remembered file. A path with unprintable characters, such as a
+        line break, is not remembered."""
         name = str(file.absolute())
         if not name.isprintable():
             return
@@ -491,10 +498,9 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """Returns completions for a path being typed, best first. If nothing is typed, these are the
-    last files, then the files of the working directory. Otherwise they are names that continue the
-    text, and last files that contain it. Directories end with a slash; files are tables, newest
-    first."""
+    """Returns completions for a path that is being typed, best first. If nothing is typed, these
+    are the recent files, then the table files of the working directory. Otherwise they are paths
+    that continue the text, then recent files that contain it. Directories end with a slash."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
@@ -508,7 +514,8 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Returns the typed text, extended by what all names in ``offers`` have in common."""
+    """Returns the longest beginning that all ``offers`` beginning with ``typed`` have in common;
+    ``typed`` itself if there are none."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed
@@ -519,8 +526,8 @@ def completed(typed: str, offers: Sequence[str]) -> str:
 
 
 def _entries(place: Path, begun: str, before: str) -> list[str]:
-    """Returns the names in a directory that begin with ``begun``, each with ``before`` in front of
-    it: tables first, newest first, then directories."""
+    """Returns the names in the directory ``place`` that begin with ``begun``, each with the text
+    ``before`` in front of it: first table files (CSV, TSV, TXT), newest first, then directories."""
     tables: list[tuple[float, str]] = []
     directories: list[str] = []
     try:
@@ -542,7 +549,8 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
 
 
 def _short(path: Path) -> str:
-    """Returns the path, shortened if it is below the working directory or the user's home."""
+    """Returns the path as text, relative to the working directory or to the home directory (``~/``)
+    if it is below one of them."""
     with suppress(OSError, RuntimeError):
         for place, before in ((Path.cwd(), ""), (Path.home(), "~/")):
             if path.is_relative_to(place):

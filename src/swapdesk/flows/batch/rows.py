@@ -23,13 +23,13 @@ from swapdesk.wire.multi import MOST_DEPOSITS, MultiExchangeRequest, MultiOrderR
 from swapdesk.wire.tokens import Token
 
 SheetColumn = Literal["to", "sell_amount", "sell", "buy", "chain", "memo", "route", "refund"]
-"""The meaning of a cell, by its heading: recipient (an address or ``@name``); amount sold, in units
-of the sold token; sold token (``SYMBOL.chain``); bought token and its chain, unless the token names
-it; memo; route (``standard``, the default, or ``private``); refund address."""
+"""The column of a cell: recipient (an address or ``@name``); amount sold, in whole tokens; token
+sold (``SYMBOL.chain``); token bought and its chain, unless the token names it; memo; route
+(``standard``, the default, or ``private``); refund address."""
 COLUMNS: tuple[SheetColumn, ...] = get_args(SheetColumn)
 
 TEMPLATE: tuple[SheetColumn, ...] = tuple(column for column in COLUMNS if column != "refund")
-"""The columns of a new file, left to right."""
+"""The columns of a new file, from left to right."""
 
 WITHOUT_HEADS: tuple[SheetColumn, ...] = (
     "to",
@@ -41,22 +41,23 @@ WITHOUT_HEADS: tuple[SheetColumn, ...] = (
     "sell",
     "refund",
 )
-"""The columns of a file without a header, left to right. They are those of the first version's
+"""The columns of a file without a header, from left to right. They are those of the first version's
 template and never change, so that a file is always read in the same way."""
 
 NEEDED: tuple[SheetColumn, ...] = ("to", "sell_amount", "buy")
 
 FIRST_NAMES: Mapping[SheetColumn, str] = {"sell_amount": "amount", "buy": "token"}
-"""Headings of earlier versions, under which the journal may have stored cells."""
+"""The headings that earlier versions used for these columns. The journal may have stored cells
+under them."""
 
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-"""Cell separators and their names."""
+"""The separators of cells, with their names."""
 
 
 def bare_cell(cell: str) -> str:
     """Returns the cell without blanks and invisible characters at its ends. Web pages, spreadsheets
-    and messages add them, and no address, amount or memo begins or ends with them."""
+    and messages add such characters, and no address, amount or memo begins or ends with them."""
     return cell.strip(_BLANKS)
 
 
@@ -65,7 +66,7 @@ _BLANKS += "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u
 
 
 UNLESS_MEANT = "Nothing, if you mean it."
-"""The advice for most findings that are only worth a look."""
+"""The advice for most findings that a person should only look at."""
 
 OR_AGREE = "Correct it, or agree to it when the orders are created."
 
@@ -79,17 +80,17 @@ WRITE: Mapping[SheetColumn | None, str] = {
     "sell": "Write the token that is sold, as USDC.ethereum.",
     "refund": "Write an address on the chain that is sold on, or nothing.",
 }
-"""The advice for an unusable cell, by column."""
+"""The advice for a cell that cannot be used, by column."""
 
 
 Level = Literal["look", "consent", "problem"]
-"""``problem`` blocks the row, ``consent`` blocks it until a person agrees, ``look`` never
-blocks."""
+"""How serious a finding is: ``problem`` blocks its row, ``consent`` blocks it until a person
+agrees, ``look`` never blocks."""
 
 
 class RowFinding(Struct, frozen=True):
-    """Something that was found about a row or a cell. ``column`` is None if it concerns the whole
-    row. ``reason`` and ``do`` are sentences."""
+    """A finding about a row or one of its cells. ``column`` is None if it concerns the whole row.
+    ``reason`` and ``do`` (what the user should do) are sentences."""
 
     PRINTED: ClassVar = {
         "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
@@ -101,7 +102,7 @@ class RowFinding(Struct, frozen=True):
     reason: str
     do: str
     brief: str = ""
-    """The reason in a few words."""
+    """The reason in a few words; empty if the whole reason is shown instead."""
 
     @property
     def short(self) -> str:
@@ -111,7 +112,8 @@ class RowFinding(Struct, frozen=True):
 def problem(
     code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    """A finding that blocks its row; ``do`` defaults to the advice for its column."""
+    """Returns a finding that blocks its row. If ``do`` is empty, the finding has the usual advice
+    for ``column``."""
     return RowFinding(code, "problem", column, reason, do or WRITE[column], brief)
 
 
@@ -122,18 +124,18 @@ def look(
 
 
 def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> RowFinding:
-    """A finding that blocks its row until a person agrees."""
+    """Returns a finding that blocks its row until a person agrees."""
     return RowFinding(code, "consent", column, reason, OR_AGREE, brief)
 
 
 BatchRoute = Literal["standard", "private"]
-"""The routes that a row of a batch can take; on-chain routes cannot be in a group (contract
+"""The routes that a row of a batch can take. On-chain routes cannot be in a group (contract
 9.3)."""
 
 
 class PlannedOrder(Struct, frozen=True):
-    """The order that a row asks for. Amounts are in whole tokens. ``about`` is an estimate of what
-    the recipient gets; None if it is not known."""
+    """The order that a row asks for. ``amount`` is what is sold, in whole tokens. ``about`` is an
+    estimate of what the recipient gets, None if unknown."""
 
     PRINTED: ClassVar = {
         "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
@@ -146,9 +148,9 @@ class PlannedOrder(Struct, frozen=True):
     amount: Decimal
     recipient: str
     account: str
-    """The recipient's address in the form that is the same for all its spellings."""
+    """The recipient's address in a form that is the same for all its spellings."""
     label: str | None
-    """The ``@name`` of the recipient."""
+    """The ``@name`` of the recipient; None if the address book has no name for the address."""
     memo: str | None
     route: BatchRoute
     refund: str | None = None
@@ -161,16 +163,18 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """True unless the same token is sold and bought, because such a pair has no limits."""
+        """False if the same token is sold and bought, because the service has no limits for such a
+        pair; otherwise True."""
         return self.token_in.id != self.token_out.id
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """Returns what the order pays. It is equal for two rows that ask for the same payment."""
+        """What the order pays, as a key: two rows that ask for the same payment have equal keys."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
-        """Returns the request for the order. Its fields are checked when it is encoded."""
+        """Returns the order as part of a create request. Its fields are checked when the request is
+        encoded."""
         return MultiOrderRequest.model_validate(
             {
                 "from": self.token_in.id,
@@ -189,21 +193,20 @@ RowWord = Literal["ready", "look", "problem", "skipped"]
 
 
 NOT_CREATED = "NOT_CREATED"
-"""Code of a row of which the service shows no order."""
+"""The code of a row for which the service shows no order."""
 ORDER_DIFFERS = "ORDER_DIFFERS"
-"""Code of a row whose order differs from the request."""
+"""The code of a row whose order differs from the request."""
 
 Became = Literal["planned", "unknown", "created", "failed", "differs"]
-"""What became of a row. ``planned``: no order was asked for yet. ``unknown``: an order may exist.
+"""The outcome of a row. ``planned``: no order was asked for yet. ``unknown``: an order may exist.
 ``created``: its order exists. ``failed``: it has no order. ``differs``: its order is not what was
 asked for and must never be paid."""
 
 
 class Row(Struct, frozen=True):
-    """A row. ``row`` is its number among the data rows, from 1. ``line`` is the line of the file in
-    which it begins, counted from 1 with the header; it may be larger than expected because cells
-    may contain line breaks. ``order`` is None while a required cell cannot be read. A ``skipped``
-    row is not created, whatever its findings are."""
+    """One row of a file. ``number`` counts the data rows from 1. ``line`` is the line in which the
+    row begins; it counts the header and line breaks inside cells too. ``order`` is None if a
+    required cell cannot be used. A ``skipped`` row is not created, whatever its findings are."""
 
     PRINTED: ClassVar = {
         "row": "number", "line": "line", "state": "state", "findings": "findings",
@@ -214,15 +217,16 @@ class Row(Struct, frozen=True):
     line: int
     cells: Mapping[SheetColumn, str]
     extra: tuple[str, ...] = ()
-    """Cells beyond the last column."""
+    """The cells beyond the last column, if there are any."""
     order: PlannedOrder | None = None
     findings: tuple[RowFinding, ...] = ()
     skipped: bool = False
     outcome: Operation | None = None
-    """The row's operation in the journal; None before the batch is committed."""
+    """The row's operation in the journal; None until the batch is committed."""
 
     def cell(self, column: SheetColumn) -> str:
-        """Returns the text of a cell without blanks at its ends; empty if there is no such cell."""
+        """Returns the text of a cell without blanks at its ends; empty if the row has no such
+        cell."""
         return bare_cell(self.cells.get(column, ""))
 
     @property
@@ -260,30 +264,28 @@ class Row(Struct, frozen=True):
 
     @property
     def service_id(self) -> str | None:
-        """The id of the row's order; None if it has none."""
+        """The id of the row's order; None if the row has no order."""
         return self.outcome.subject if self.outcome is not None else None
 
     @property
     def code(self) -> str | None:
-        """The code of why the row has no order, or has an order that differs; None otherwise."""
+        """The code of the row's problem: why it has no order, why that is unknown, or that its
+        order differs. None if there is no problem."""
         return self.outcome.code if self.outcome is not None else None
 
     @property
     def reason(self) -> str | None:
-        """The reason for :attr:`code`, as a sentence."""
+        """The sentence that explains :attr:`code`; None if there is none."""
         return self.outcome.result.get("reason") if self.outcome is not None else None
 
 
 def orders_of(rows: Iterable[Row]) -> list[PlannedOrder]:
-    """Returns the orders that the rows ask for, without rows that cannot be read."""
+    """Returns the orders that the rows ask for. Rows without a usable order are left out."""
     return [row.order for row in rows if row.order is not None]
 
 
 class Sheet(Struct, frozen=True):
-    """All rows of a file. ``unused`` are the headings that are not known. ``plain`` is True if the
-    headings say which side an amount belongs to. ``decimal_comma`` is True if the amounts were
-    written with decimal commas, which are points now. ``remarks`` are the lines that are no rows.
-    ``skipped`` are the numbers of the rows that are not to be created."""
+    """All rows of a file, and how the file was read."""
 
     name: str
     separator: str
@@ -291,10 +293,15 @@ class Sheet(Struct, frozen=True):
     columns: tuple[SheetColumn, ...]
     rows: tuple[Row, ...]
     unused: tuple[str, ...] = ()
+    """The unknown headings."""
     plain: bool = True
+    """True if the headings say which side of the swap an amount belongs to."""
     decimal_comma: bool = False
+    """True if the amounts were written with decimal commas, which were replaced by points."""
     remarks: tuple[int, ...] = ()
+    """The numbers of the lines that are not rows."""
     skipped: frozenset[int] = frozenset()
+    """The numbers of the rows that are not to be created."""
 
     @property
     def separated_by(self) -> str:
@@ -302,7 +309,7 @@ class Sheet(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The words that say how the file was read: ``comma, header, line 1 is no row``."""
+        """How the file was read, in words, like ``comma, header, line 1 is no row``."""
         parts = [self.separated_by, "header" if self.headed else "no header"]
         if self.decimal_comma:
             parts.append("decimal comma")
@@ -314,8 +321,8 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """Returns the sheet with one cell replaced. Cells of that row beyond the last column are
-    removed."""
+    """Returns the sheet with one cell of row ``number`` replaced by ``text``. Cells of that row
+    beyond the last column are removed."""
     rows = tuple(
         replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
         for row in sheet.rows
@@ -324,8 +331,8 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 
 
 def selling(sheet: Sheet, token: str) -> Sheet:
-    """Returns the sheet with ``token`` as the token sold in every row that names none, so that the
-    token given as a command's option is in the results too."""
+    """Returns the sheet with ``token`` as the token sold in every row that names none. A token
+    given as a command's option thereby appears in the file of results too."""
     if not token or all(row.cell("sell") for row in sheet.rows):
         return sheet
     rows = tuple(
@@ -336,8 +343,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Returns the sheet with these rows skipped; rows among them that were skipped before are taken
-    in again. Raises KeyError if there is no row with one of the numbers."""
+    """Returns the sheet with the rows of these numbers skipped; those that were skipped already are
+    included again. Raises KeyError if a number has no row."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:
@@ -346,7 +353,8 @@ def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
 
 
 def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
-    """Returns the journal's cells by column. Cells with an unknown name are left out."""
+    """Returns a row's cells by column, from those that the journal stored by heading. Cells with an
+    unknown heading are left out."""
     return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
 
 
@@ -355,27 +363,27 @@ _BY_NAME |= {column: column for column in COLUMNS}
 
 
 Paid = Literal["bundle", "solana"]
-"""How the deposits of a group are paid: by operations of a smart account, or by ordinary
-transactions of several transfers."""
+"""How the deposits of a group are paid: by operations of a smart account (``bundle``), or by wallet
+transactions of several transfers each (``solana``)."""
 
 NOT_IN_WALLET = "NOT_IN_WALLET"
-"""Code of a row that sells more of a token than the wallet has."""
+"""The code of a row that sells more of a token than the wallet has left for it."""
 
 NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
-"""Code of a row that only a smart account could pay, in a profile whose wallet has none."""
+"""The code of a row that only a smart account could pay, in a profile that has none."""
 
 _PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
 
 
 def paid_by(token: Token) -> Paid | None:
-    """Returns how the deposits of this token are paid together with others; None if they cannot be
+    """Returns how several deposits of this token are paid together; None if that is not possible
     (``hasBundler``, contract 5.5)."""
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 
 
 ActWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 GroupWord = Literal[ActWord, "RESOLVED_YES", "RESOLVED_NO"]
-"""The state of a group's request, in the word that the JSON uses."""
+"""The state of a group's create request in one word, as used in JSON."""
 
 ACT_WORDS: Mapping[State, ActWord] = {
     State.PREPARED: "PREPARED",
@@ -400,11 +408,11 @@ class Group(Struct, frozen=True):
     paid: Paid
     rows: tuple[Row, ...]
     operation: Operation | None = None
-    """The group's operation in the journal; None in a plan."""
+    """The group's operation in the journal; None for a group that is only planned."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of its rows in the file."""
+        """The numbers of the group's rows in the file."""
         return tuple(row.number for row in self.rows)
 
     @property
@@ -413,13 +421,14 @@ class Group(Struct, frozen=True):
 
     @property
     def chain_name(self) -> str:
-        """The full name of the chain. Only a group of a plan has it."""
+        """The full name of the chain in a plan; the short name for a group read from the
+        journal."""
         return next((order.token_in.chain_data.name for order in self.orders), self.chain)
 
     @property
     def signatures(self) -> int:
-        """Number of signatures that pay the group, without those that fund a smart account. A
-        bundle takes one for each token. On Solana this is the smallest possible number, because the
+        """The number of signatures that pay the group, without those that fund a smart account. A
+        bundle takes one for each token. On Solana it is the smallest possible number, because the
         size of the deposits limits how many of them fit into one transaction."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
@@ -439,14 +448,14 @@ class Group(Struct, frozen=True):
 
     @property
     def request(self) -> MultiExchangeRequest:
-        """The confirmed request, exactly as it is sent."""
+        """The group's create request as it was confirmed, exactly as it is sent."""
         return decode(MultiExchangeRequest, self.act.body["body"].encode(), side="service")
 
     @property
     def word(self) -> GroupWord:
-        """The state of the group's request, as one word. RESOLVED_YES means that the answer was
-        lost and a search found the group; RESOLVED_NO means that the search showed that the group
-        does not exist."""
+        """The state of the group's create request in one word. RESOLVED_YES means that the answer
+        was lost and a search found the group; RESOLVED_NO means that the search proved that the
+        group does not exist."""
         act = self.act
         if act.state is State.DONE and act.code:
             return "RESOLVED_YES"
@@ -458,8 +467,8 @@ class Group(Struct, frozen=True):
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
 ) -> list[RowFinding]:
-    """Returns findings about the pair of a row. ``smart_accounts`` is True if the profile has a
-    smart account that can pay bundles."""
+    """Returns the findings about the pair of tokens in a row. ``smart_accounts`` is True if the
+    profile has a smart account that can pay bundles."""
     findings: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:

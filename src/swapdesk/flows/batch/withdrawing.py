@@ -1,9 +1,9 @@
 """Takes money out of a smart account and sends it to the account's owner, and to nobody else.
 
-The balances are read first: the coin, every token, and what the EntryPoint contract keeps for the
-account's gas. If the account is not deployed yet, a transaction of its own deploys it. Each
-withdrawal is journaled before it is signed, and is in the wallet's records before it is sent. A
-withdrawal that an earlier run left open is continued and not signed again.
+The balances are read first: the native coin, every token, and what the EntryPoint contract keeps
+for the account's gas. If the smart account is not deployed yet, a separate transaction deploys it.
+Each withdrawal is journaled before it is signed, and is in the wallet's records before it is sent.
+A withdrawal that an earlier run left open is continued and not signed again.
 """
 
 from __future__ import annotations
@@ -64,27 +64,29 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 GAS_UNITS = 10**16
-"""The most that one transaction may cost for gas, in base units: 0.01 of the chain's coin."""
+"""The most that one transaction may cost for gas: 0.01 of the chain's native coin, in base
+units."""
 MOST_PAYMENTS = 50
-"""Largest number of payments in one call of a smart account."""
+"""The most payments in one call of a smart account."""
 NOTHING_HELD = "NOTHING_HELD"
-"""Code: the smart account holds nothing of what was asked for."""
+"""The code of a refused withdrawal for which the smart account holds nothing."""
 _EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
-    """A transaction that takes ``taken`` out of the smart account ``sender``. If it only deploys
-    the account (``DEPLOY``), ``taken`` is what can be taken out next. A withdrawal that is
-    continued has no ``sender``, and its ``taken`` comes from the journal."""
+    """A transaction that pays ``taken`` from the smart account ``sender`` to its owner. If its
+    purpose is DEPLOY, it only deploys the account, and ``taken`` is what can be withdrawn
+    afterwards. For a withdrawal that is continued, ``sender`` is empty and ``taken`` comes from the
+    journal."""
 
     sender: str = ""
     taken: tuple[Sum, ...] = ()
 
     async def send(self, phrase: str | None = None) -> Outcome:
         """Sends the transaction and returns the outcome. If it is done, the money is back with the
-        owner, or the account is deployed and can pay out now. If it is refused, the money is where
-        it was, and ``hash`` is a transaction that failed and cost gas. Raises JournalUnavailable,
-        and what the method of the base class raises."""
+        owner, or the smart account is deployed and can now pay. If it is refused, the money has not
+        moved, and ``hash`` is a transaction that failed and cost gas. Raises JournalUnavailable,
+        and whatever :meth:`Step.send` raises."""
         try:
             return await super().send(phrase)
         except ClaimTaken:
@@ -101,11 +103,11 @@ async def propose_withdrawal(
     despite_bundle: bool = False,
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
-    """Returns the next transaction to sign. If an earlier one was sent and has not ended, returns
-    that; if there is nothing to sign, returns an outcome that says why. Signs nothing. ``account``
-    is the owner's address. ``token`` is the symbol or contract of what to take out, None for
-    everything. With ``despite_bundle`` a bundle that needs the money is ignored. ``watch`` is
-    notified of progress. Raises WalletError and JournalUnavailable."""
+    """Returns the next transaction to sign, or one that was sent and has not ended. If there is
+    nothing to sign, returns an outcome that says why. Signs nothing. ``account`` is the owner's
+    address, ``token`` the symbol or contract of the token to take out, None for all. With
+    ``despite_bundle``, money that a bundle needs is taken out too. Raises WalletError and
+    JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
@@ -153,8 +155,8 @@ async def _ended(came: Delivered) -> Outcome:
 
 
 def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
-    """Returns ``step`` for the transaction that an earlier run signed, together with its operation
-    in the journal."""
+    """Returns ``step`` with the transaction that an earlier run signed, and with its operation in
+    the journal."""
     step = replace(step, transaction=signed)
     act = bundles.withdrawal_of(ledger, signed.intent_id)
     if signed.purpose is not Purpose.WITHDRAW or act is None:
@@ -168,7 +170,8 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Commits the outcome of withdrawals that ended while no desk was running."""
+    """Records in the journal the outcomes of withdrawals that ended while no desk was running.
+    ``earlier`` are the transactions in the wallet's records."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive(
@@ -186,8 +189,8 @@ def _reconcile(
 async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
-    """Returns the tokens whose balances are read: the coin and the verified tokens of the chain,
-    and the tokens of this account's bundles."""
+    """Returns the tokens whose balances are read: the chain's native coin and verified tokens, and
+    the tokens of this account's bundles."""
     assets = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
         assets.setdefault(asset.contract, asset)
@@ -218,7 +221,7 @@ def _promise(
 
 
 TakingBack = tuple[str, ChainLink]
-"""The owner's address, and the chain of the smart account to be emptied."""
+"""What a withdrawal session is about: the owner's address and the chain of the smart account."""
 _AGAIN = "you: d on the smart account asks again"
 
 
@@ -229,9 +232,9 @@ async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | No
 
 
 async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
-    """Sends what an earlier run signed, waits until that has ended, and returns the outcome. No key
-    is opened, because nothing is signed. Returns None if another desk has the wallet or nothing was
-    signed; a new withdrawal may then be made."""
+    """Sends the withdrawal that an earlier run signed, waits until it has ended, and returns the
+    outcome. The keys stay locked, because nothing is signed. Returns None if another desk has the
+    wallet, or if nothing was signed and a new withdrawal may be made."""
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None
@@ -252,8 +255,8 @@ async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) ->
 
 
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
-    """Takes everything out of the smart account, which is deployed first if necessary, and returns
-    the outcome. Raises what :func:`carry_out` raises."""
+    """Takes everything out of the smart account and returns the outcome. If necessary, the smart
+    account is deployed first. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
     step: Withdrawal | Outcome = Outcome()
 
     async def propose() -> Withdrawal | Outcome:
@@ -299,8 +302,8 @@ WITHDRAWAL = SigningKind[TakingBack](
 def begin_withdrawal(
     running: RunningSignings, account: str, link: ChainLink, wallet: str = "", *, asked: bool = True
 ) -> SigningSession[TakingBack]:
-    """Begins the session of a withdrawal that was asked for, or that an earlier run left open.
-    ``account`` is the owner's address and ``wallet`` its name."""
+    """Begins and returns the session of a withdrawal. ``account`` is the owner's address and
+    ``wallet`` the owner's name. ``asked`` is False if an earlier run left the withdrawal open."""
     coin = native_coin(running.desk.catalog, link.name)
     symbol = coin.symbol if coin is not None else ""
     token = token_facts(running.desk.wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
@@ -316,7 +319,8 @@ def begin_withdrawal(
 
 
 def withdrawals_left_open(running: RunningSignings) -> None:
-    """Begins sessions for open withdrawals that nobody here works on. Raises JournalUnavailable."""
+    """Begins a session for each open withdrawal that this process is not working on. Raises
+    JournalUnavailable."""
     for act in bundles.open_withdrawals(running.desk.journal.ledger):
         account, link = act.body["account"], running.desk.wallet.link(act.body["chain"])
         if link is not None and running.get(_name(Purpose.WITHDRAW, account, link)) is None:
@@ -345,7 +349,8 @@ def _taken_already() -> Outcome:
 
 
 def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
-    """Returns the refusal to take money out while ``bundle`` needs what the account holds."""
+    """Returns the outcome that refuses a withdrawal because ``bundle`` needs what the smart account
+    holds."""
     name = group_name(ledger, bundle)
     failure = Failure(
         f"What the smart account on {link.name} holds is for {name}, whose bundle is"
@@ -365,8 +370,8 @@ def _is(asset: Asset, token: str) -> bool:
 
 
 def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
-    """Returns the payments that take out what was ``asked`` for. What the EntryPoint keeps for gas
-    comes last."""
+    """Returns the payments that take out the balances in ``asked``, at most :data:`MOST_PAYMENTS`.
+    If the native coin is among them, what the EntryPoint keeps for gas comes last."""
     taken = [
         Sum(balance.asset.symbol, balance.asset.decimals, balance.asset.contract, balance.units)
         for balance in asked

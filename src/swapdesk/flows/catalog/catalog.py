@@ -86,7 +86,7 @@ class Catalog:
 
     @property
     def stale(self) -> bool:
-        """True if a refresh is due."""
+        """True if the list should be refreshed, because it is old or was never read."""
         age = self.age
         return age is None or age > STALE_AFTER
 
@@ -231,8 +231,8 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Downloads chains, providers and tokens from the service, page by page. The list in use is
-        replaced after the last page. Raises ClientError; the old list then stays in use."""
+        """Downloads chains, providers and tokens from the service, page by page, and then replaces
+        the list in use. Raises ClientError if that fails; the old list then stays in use."""
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
         await read_all(api, self._file, self.clock)
@@ -302,12 +302,12 @@ class Resolution(Struct, frozen=True):
 
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
-    """Returns the token that ``spec`` names, ignoring case, and all candidates.
+    """Returns the token that ``spec`` names, ignoring case, and all candidates, best first.
 
-    Unverified and malicious tokens are candidates only if no other token fits. The candidate with
-    the lowest priority is chosen, then the lowest rank. If no candidate has a priority, the lowest
-    rank decides, then a coin comes before tokens with a contract, then the more important chain, so
-    that "btc" means Bitcoin's coin.
+    Unverified and malicious tokens are candidates only if no other token fits. The best candidate
+    has the lowest priority number, then the lowest rank number. If no candidate has a priority, the
+    order is: lowest rank number, coins before tokens with a contract, more important chains first.
+    So "btc" means Bitcoin's coin.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
@@ -343,8 +343,8 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious; all ``rows`` if none is. Without this
-    filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
+    """Returns the verified tokens that are not malicious; if there are none, all ``rows``. Without
+    this filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
     named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows

@@ -82,9 +82,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """Returns ``symbol.chain`` in lower case for each token for which this text begins with
-    ``beginning``, in the order of the list. Disabled and unverified tokens are left out. The result
-    is empty if the file has another version."""
+    """Returns the names of tokens, ``symbol.chain`` in lower case, that begin with ``beginning``,
+    in the order of the list. Disabled and unverified tokens are left out. The result is empty if
+    the file has another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -127,8 +127,8 @@ class _Written(Struct):
 
 
 def unusable(path: Path, error: sqlite3.Error) -> OSError:
-    """Returns an OSError for an error of SQLite, such as a full disk or a missing permission. It
-    names the path of the file."""
+    """Returns an OSError, which names the path of the file, for an error of SQLite such as a full
+    disk or a missing permission."""
     return OSError(errno.EIO, str(error), str(path))
 
 
@@ -196,8 +196,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens, given with their JSON without ``chainData``, and returns their rows.
-        ``now`` decides whether a row's security scan is out of date."""
+        """Stores tokens and returns their rows. Each token comes with its JSON, which lacks
+        ``chainData``. ``now`` decides whether a row's security scan is out of date."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -286,8 +286,9 @@ class CatalogFile:
             yield
 
     def _remove_listing(self, which: str) -> Iterator[None]:
-        """Removes the columns of generations one by one and yields between them, because all
-        columns together are megabytes. ``which`` is an SQL condition on the generation's number."""
+        """Removes the stored list of tokens of some generations, one field after another, and
+        yields after each field, because all fields together are megabytes. ``which`` is an SQL
+        condition on the generation's number."""
         for at in _FIELDS:
             with self._connection:
                 self._connection.execute(

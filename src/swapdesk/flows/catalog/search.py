@@ -369,7 +369,8 @@ def pair_for_limits(
     """Returns the pair (token sold, token bought) whose limits are shown on the page of ``token``.
 
     The pair is ``beside`` and ``token`` if ``beside`` is another token. Otherwise it is ``token``
-    and the first other token of the list that exchanges trade; None if no other token is traded.
+    and the first other token in the list that can be traded at exchanges; None if there is no such
+    token.
     """
     if beside is not None and beside.id != token.id:
         return beside, token

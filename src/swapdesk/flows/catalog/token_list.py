@@ -36,8 +36,8 @@ _KEPT_ROWS = 1_000
 
 
 class Verdict(StrEnum):
-    """The state of a token for the trader: the result of its security scan, or that it is disabled,
-    in the words shown on the screen. ``UNSCANNED`` never blocks a token."""
+    """What the screen says about a token: the result of its security scan, or that the token is
+    disabled. ``UNSCANNED`` never blocks a token."""
 
     BENIGN = "benign"
     WARNING = "warning"
@@ -84,12 +84,12 @@ class _TokenRow(NamedTuple):
 
 
 class TokenRow(_TokenRow):
-    """One token on one chain. ``price`` is in USD, and ``change`` is in percent over 24 hours.
-    ``contract`` is None for a native coin. ``verdict`` is the result of the token's security scan,
-    or its state if disabled.
+    """One token on one chain.
 
-    ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and ``text_key`` are
-    the lower-case texts that are searched.
+    ``price`` is in USD, and ``change`` is in percent over 24 hours. ``contract`` is None for a
+    native coin. ``verdict`` is the result of the token's security scan, or says that the token is
+    disabled. ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and
+    ``text_key`` are the lower-case texts that are searched.
     """
 
     __slots__ = ()
@@ -136,7 +136,7 @@ class TextColumn:
     after each line, so that whole lines can be found as bytes."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
-        """Joins ``blocks``, which are made by :func:`block_of`."""
+        """Makes a column from the lines in ``blocks``, each made by :func:`block_of`."""
         kept, starts, end = [b"\n"], array("I", [1]), 1
         for block in blocks:
             kept.append(block)
@@ -234,13 +234,14 @@ class ListPart(NamedTuple):
 
 
 _COLUMNS = len(ListPart._fields) - 1
-"""The number of columns without the flags, which are the last field."""
+"""The number of text columns in a ListPart; its last field, the flags, is not a text column."""
 
 
 class TokenList(Sequence[TokenRow]):
     def __init__(self, columns: Sequence[TextColumn], flags: bytes, now: float | None) -> None:
-        """Makes a list from its columns. A benign security scan that ends before ``now`` (seconds
-        since 1970) is shown as out of date; if ``now`` is None, no scan is."""
+        """Makes a list from its columns. A benign security scan that expired before ``now``
+        (seconds since 1970) is shown as out of date. If ``now`` is None, no scan counts as
+        expired."""
         self._columns = tuple(columns)
         (
             self.ids,
@@ -385,7 +386,7 @@ class TokenList(Sequence[TokenRow]):
 
 
 def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
-    """Returns some rows as columns. Each row is given with the time when its security scan ends
+    """Returns some rows as columns. Each row is given with the time when its security scan expires
     (seconds since 1970), or None if it was not scanned."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
@@ -394,9 +395,8 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns ``symbol.chain`` for each token for which this text begins with ``beginning``.
-    Disabled and unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole
-    columns."""
+    """Returns the names of tokens, ``symbol.chain``, that begin with ``beginning``. Disabled and
+    unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole columns."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)
@@ -435,8 +435,8 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """Returns the look-alike readings (:func:`skeleton`) of a row's symbol and name, each with its
-    mark, as the column stores them."""
+    """Returns what the column of look-alike texts stores for a row: each reading (:func:`skeleton`)
+    of its symbol and of its name, preceded by a mark that tells the two apart."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

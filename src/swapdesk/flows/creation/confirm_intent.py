@@ -49,8 +49,8 @@ from swapdesk.flows.payees.recipients import (
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.orders import DisplayStatus
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ AGREED = "yes"
 
 
 class TypedBefore(Struct):
-    """The fields of a create as the user typed them, kept while the user goes back to choose
+    """The fields of an order form as the user typed them, kept while the user goes back to choose
     another route."""
 
     recipient: str = ""
@@ -81,7 +81,7 @@ class TypedBefore(Struct):
 
 
 class Checked(Struct, frozen=True):
-    """The results of checking all fields of a create. ``refund`` is None if the route needs no
+    """The results of checking all fields of an order form. ``refund`` is None if the route needs no
     refund address. ``intermediate`` is None if the token between the two legs of the route is
     unknown, so that no address for it is asked for."""
 
@@ -110,9 +110,9 @@ class Checked(Struct, frozen=True):
 
 
 class CreateChecks:
-    """Checks the typed fields of a create for one route, without a call to the service. ``middle``
-    is the token between the two legs of a private route, None if unknown. ``paid`` is the record of
-    earlier payments by address, as it was when the form was opened."""
+    """Checks the typed fields of an order form for one route, without a call to the service.
+    ``middle`` is the token between the two legs of a private route, None if unknown. ``paid`` is
+    the record of earlier payments by address, as it was when the form was opened."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -143,9 +143,9 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account called ``@name`` (the value of ``text``) if
-        the address passes ``check``. Returns ``text`` unchanged if it is no such name, the address
-        book has the name, or no account fits."""
+        """Returns the address of the wallet's account whose name ``text`` gives in the form
+        ``@name``. Returns ``text`` unchanged if it is not in that form, if the address book has the
+        name, or if no account of that name passes ``check``."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -153,9 +153,10 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns addresses of the wallet's accounts by lower-case account name, for accounts that
-        can receive the token bought (with ``refund`` the token sold). If accounts share a name,
-        only the first counts. Names that the address book uses are left out."""
+        """Returns the addresses of those accounts of the wallet that can receive the token bought
+        (with ``refund``, the token sold). The keys are the accounts' names in lower case. If
+        accounts share a name, only the first counts. Names that the address book uses are left
+        out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -229,8 +230,8 @@ class NotAgain(Exception):
 
 
 class Again(Struct, frozen=True):
-    """A request for new quotes made from an earlier order, with that order's create fields as they
-    were typed."""
+    """A request for new quotes made from an earlier order, with the fields of that order's form as
+    they were typed."""
 
     request: QuoteRequest
     typed: TypedBefore
@@ -248,9 +249,10 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """Returns a quote request for the same tokens and amount as an earlier order, with new
-    ``options``, and the order's typed fields. Raises NotAgain if the order does not state enough or
-    a token is no longer swapped, and WishRefused if the options do not fit."""
+    """Returns a request for new quotes with the tokens and amount of an earlier order and with
+    ``options``. The result also has the order's fields as the user typed them. Raises NotAgain if
+    the order does not state enough or a token is no longer swapped, and WishRefused if the options
+    do not fit."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
@@ -412,8 +414,8 @@ class Consent(Struct, frozen=True):
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """Returns this consent with ``warning`` added to its lines; the user then has to type at
-        least ``yes``."""
+        """Returns this consent with ``warning`` added to its lines. The user then has to type the
+        existing phrase, or ``yes`` if there is none."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 

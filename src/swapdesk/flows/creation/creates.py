@@ -31,9 +31,10 @@ class OrderTaken(Exception):
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Commits a create before anything is sent for it. ``digest`` is SHA-256 of the request,
-    ``plan`` the plan of an on-chain swap. Raises ClaimTaken while the outcome of an earlier create
-    of the same payment is unknown."""
+    """Begins the journal's create operation for an intent, before anything is sent for it.
+    ``digest`` is SHA-256 of the request, ``plan`` the plan of an on-chain swap, None for other
+    orders. Raises ClaimTaken while the outcome of an earlier request for the same payment is
+    unknown."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
     return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)
@@ -52,12 +53,12 @@ def become_order(
     verdict: ReleaseVerdict,
     request_id: str | None = None,
 ) -> ReleaseVerdict:
-    """Commits that ``order`` is the order of an intent, before the order is shown. Returns whether
-    its address may be shown.
+    """Records in the journal that ``order`` is the order of an intent, before the order is shown.
+    Returns whether its address may be shown.
 
-    The outcome of an intent that was settled earlier stays unchanged; a different order is then
-    kept as foreign (not confirmed at this desk). Raises OrderTaken if the order belongs to a
-    different intent.
+    If the intent's outcome was recorded earlier, it stays unchanged; a different order is then kept
+    as foreign (not confirmed at this desk). Raises OrderTaken if the order belongs to a different
+    intent.
     """
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
@@ -78,9 +79,9 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commits that no order was or will be created for the intent, if its state is among ``among``.
-    Returns False if its outcome was settled earlier. If the create was never sent, the last part of
-    its swap is refused too."""
+    """Records in the journal that no order was or will be created for the intent, if the intent's
+    create operation is in one of the states ``among``. Returns False otherwise. If the create
+    request was never sent, the last part of the intent's swap is refused too."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(
@@ -99,8 +100,9 @@ def refuse_create(
 
 
 def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
-    """Commits that the order of an on-chain swap will not be paid, or that the service did not
-    accept the report of its payment. Returns False if the swap was completed before."""
+    """Records in the journal that the order of an on-chain swap will not be paid, or that the
+    service did not accept the report of its payment. Returns False if the swap was completed
+    before."""
     with ledger.transaction():
         parts = ledger.parts(intent_id, "swap", "confirm")
         last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
@@ -108,7 +110,7 @@ def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
 
 
 def open_creates(ledger: Ledger) -> list[Operation]:
-    """Returns the creates whose outcome is not known yet, oldest first."""
+    """Returns the create operations whose outcome is not known yet, oldest first."""
     return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
 
 
@@ -129,14 +131,15 @@ _OPEN_SWAPS = """number IN (
 
 
 def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
-    """Returns the create of an intent and all its parts, in the order in which they were begun."""
+    """Returns the create operation of an intent and all its parts, in the order in which they were
+    begun."""
     return ledger.where("id = ?1 OR parent = ?1", intent_id)
 
 
 def newest_part(
     ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
 ) -> Operation | None:
-    """Returns the latest part of the given kind that was begun for an intent; None if there is
+    """Returns the latest part of an intent's create operation that has this kind; None if there is
     none. ``name`` selects one signature among several."""
     parts = ledger.parts(intent_id, kind)
     return next((part for part in reversed(parts) if part.body.get("name") == name), None)

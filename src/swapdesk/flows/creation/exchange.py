@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -67,18 +68,23 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State
 from swapdesk.flows.orders.order_merge import display_of, ended
-from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest
+from swapdesk.wire.orders import Order
+
+if TYPE_CHECKING:
+    from swapdesk.wire.dex import GivenSignature
+    from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+
+    CreateBody = ExchangeRequest | PrivateSendRequest
 
 log = logging.getLogger(__name__)
-
-CreateBody = ExchangeRequest | PrivateSendRequest
 
 
 def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
     """Returns the request body that creates the order of an on-chain swap. It contains the paying
     address and the given signatures."""
+    from swapdesk.wire.exchanges import ExchangeRequest
+
     return ExchangeRequest(
         quote_id=intent.quote_id,
         address_to=intent.recipient,
@@ -88,6 +94,8 @@ def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRe
 
 
 def create_body(intent: Intent) -> CreateBody:
+    from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+
     kind = ExchangeRequest if intent.kind is IntentKind.EXCHANGE else PrivateSendRequest
     return kind(
         quote_id=intent.quote_id,
@@ -109,10 +117,10 @@ LAST_MOMENT = timedelta(seconds=5)
 
 
 class ExchangeFlow:
-    """Creates the orders of intents, with at most one create at a time per intent. ``skew_limit``
+    """Creates the orders of intents, with at most one request at a time per intent. ``skew_limit``
     is the largest difference in seconds between the service's clock and this machine's clock at
     which orders are created; None if the desk follows the service's clock. ``running`` has the ids
-    of the intents that are being worked on; a new connection gets the same set."""
+    of the intents that are being worked on; all connections of the desk share this set."""
 
     def __init__(
         self,
@@ -136,8 +144,9 @@ class ExchangeFlow:
     async def create(
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
     ) -> CreateOutcome:
-        """Posts the create of an intent once and returns the outcome. ``on_waiting`` is called if
-        the answer was lost, so that the desk now has to search for the order."""
+        """Sends the request that creates the order of an intent, once, and returns the outcome.
+        ``on_waiting`` is called if the answer was lost, so that the desk now has to search for the
+        order."""
         if intent.id in self.running:
             return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         if (refused := self._refuse_quote(intent)) is not None:
@@ -162,9 +171,9 @@ class ExchangeFlow:
         body: ExchangeRequest,
         on_waiting: Callable[[], None] | None = None,
     ) -> CreateOutcome:
-        """Posts the create of an on-chain swap once and returns the outcome. The intent must be in
-        the journal already. ``on_waiting`` is called if the answer was lost, so that the desk has
-        to search for the order."""
+        """Sends the request that creates the order of an on-chain swap, once, and returns the
+        outcome. The intent must be in the journal already. ``on_waiting`` is called if the answer
+        was lost, so that the desk has to search for the order."""
         refused = self._refuse_quote(intent)
         return refused or await self._create(intent, body, on_waiting, begun=True)
 
@@ -205,6 +214,8 @@ class ExchangeFlow:
         known: set[str],
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
+        from swapdesk.wire.exchanges import ExchangeRequest
+
         try:
             until = intent.valid_until - LAST_MOMENT
             if isinstance(body, ExchangeRequest):
@@ -253,7 +264,7 @@ class ExchangeFlow:
         return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """Returns the order that another task has meanwhile committed for the intent; None if there
+        """Returns the order that another task has meanwhile recorded for the intent; None if there
         is none. This order has precedence over any later outcome."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
@@ -344,8 +355,8 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Commits the order with its address hidden, then reads it from the service to confirm it.
-        ``found_again`` is True if a search found the order. Raises OrderTaken and
+        """Records the order in the journal with its address hidden, then reads it from the service
+        to confirm it. ``found_again`` is True if a search found the order. Raises OrderTaken and
         JournalUnavailable; in both cases nothing of the order may be shown."""
         check = self._check(intent, order)
         stands = become_order(
@@ -369,9 +380,9 @@ class ExchangeFlow:
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Reads the order from the service to see the same deposit address in a second answer. If
-        the address was missing in the first answer, the order is read a second time. Returns the
-        order with the resulting decision about its address."""
+        """Reads a created order back from the service; twice if the answer that created it had no
+        deposit address, because two answers must name the same address. Returns the order with the
+        resulting decision about showing the address."""
         order = created.order
         for _ in range(2):
             try:
@@ -409,8 +420,8 @@ class ExchangeFlow:
         )
 
     def accept_lower(self, created: Created) -> Created:
-        """Commits that the user accepts less output than confirmed, so that the address may be
-        shown. An address that is hidden for any other reason stays hidden."""
+        """Records in the journal that the user accepts less output than confirmed, so that the
+        address may be shown. An address that is hidden for any other reason stays hidden."""
         order, lower = created.order, created.verdict.standing is DepositRelease.LOWER
         if not lower or order.out_amount is None:
             return created

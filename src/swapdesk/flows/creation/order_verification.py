@@ -80,13 +80,13 @@ the user."""
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 SKEW = timedelta(seconds=10)
-"""An order may have been created this much earlier than its create was sent, both by the service's
-clock, and still count as the create's order."""
+"""How much earlier than its request was sent, by the service's clock, an order may have been
+created and still be the result of that request."""
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
-"""The seconds to wait before each look for an order."""
+"""The seconds to wait before each search for an order."""
 WINDOW = timedelta(hours=47)
-"""The age of a create from which the service's list may have dropped its order, so that a missing
-order proves nothing."""
+"""The age of a create request from which the service's list may have dropped its order, so that a
+missing order proves nothing."""
 MAX_PAGES = 100
 
 
@@ -114,8 +114,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """Whether the deposit address may be shown according to this check, provided that the
-        service has repeated the order."""
+        """Whether the deposit address may be shown according to this check. It stays hidden anyway
+        until the service has confirmed the order in a second answer."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -204,9 +204,9 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """Returns the differences between an order as created and as the service repeats it; empty if
-    there are none. An address that was missing in ``created`` is no difference, but the caller then
-    has to read the order once more."""
+    """Returns the differences between an order as created and as read from the service a second
+    time; empty if there are none. An address that was missing in ``created`` is no difference, but
+    the caller then has to read the order once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -234,8 +234,8 @@ def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
     """Returns the reasons why ``address`` cannot be the deposit address of an exchange; empty if
-    there are none. If the order has a memo, only the address's form is checked, because many
-    accounts may share an address with memos, even the recipient's."""
+    there are none. If the order has a memo, only the address's form is checked: addresses with
+    memos are shared by many accounts, so even the recipient's address may be right."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -353,8 +353,8 @@ def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
 
 
 def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
-    """Returns the percentage by which ``given`` falls short of ``agreed``; None if that is not more
-    than ``tolerance`` percent or ``given`` is None."""
+    """Returns the percentage by which ``given`` falls short of ``agreed``. None if ``given`` is
+    None, or if the percentage is not above ``tolerance``."""
     if given is None or agreed <= 0:
         return None
     missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
@@ -363,8 +363,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
     """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
-    Its text compares with the confirmed output, or with ``again`` with the lower output that the
-    user accepted."""
+    The text names what the output is compared with: the confirmed output, or if ``again`` is True,
+    the lower output that the user accepted earlier."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -391,8 +391,8 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """Returns the output that the user agreed to if the order's present output differs. None if it
-    does not differ, or if the rate is fixed or a deposit has been made."""
+    """Returns the output that the user agreed to if the order's present output differs from it.
+    None if the two are equal, if the rate is fixed, or if a deposit has been made."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None
@@ -463,9 +463,9 @@ async def find_order(
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
     """Searches for the order of ``intent``, once after each wait in ``looks`` (seconds), until an
-    order is certain. ``sent_at`` is when the create was sent, by the service's clock. Orders in
+    order is certain. ``sent_at`` is when its request was sent, by the service's clock. Orders in
     ``known`` are skipped, because they existed before or belong to other intents. The search counts
-    as incomplete if its last look failed."""
+    as incomplete if its last attempt failed."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -525,8 +525,8 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
     """Judges the order by its creation time: False if it was created before ``since``, True if it
-    was created while the quote was valid. None if the time is absent or later: a slow service may
-    have created it, or a different home."""
+    was created while the quote was valid. None if the time is absent or later, because a slow
+    service or another installation of the desk may have created it."""
     if order.created is None:
         return None
     if order.created < since:

@@ -1,9 +1,9 @@
-"""Finds out at the start what became of creates whose outcome is unknown. Where that is not
+"""Finds out at the start what became of create requests whose outcome is unknown. Where that is not
 possible, the user decides.
 
 The desk adopts an order by itself only if exactly one certainly belongs to the intent. If several
 may belong to it, or a deciding field is missing, the user compares the orders with what was
-confirmed and chooses. After a complete look the user may also say that none of the orders belongs
+confirmed and chooses. After a complete search the user may also say that none of the orders belongs
 to it. Nothing is posted in any of these cases.
 
 This runs at the start before anything new may be created. An intent that was never sent is dropped;
@@ -53,13 +53,13 @@ UNSAID = "the service does not say"
 _KNOWN_BY_NOW = "What became of this request is known by now."
 
 LOOK_AGE = timedelta(minutes=10)
-"""The age from which the results of a look no longer suffice to give up an intent."""
+"""The age from which the results of a search no longer suffice to give up an intent."""
 
 
 class ResumeReport(Struct):
-    """The outcomes of unfinished creates at the start, by intent. ``elsewhere`` are intents of
-    another desk that still runs. ``left`` are intents whose look was broken off. ``problem`` says
-    why the journal could not be used, None if it could."""
+    """The outcomes of create requests that were unfinished when the desk started, by intent.
+    ``elsewhere`` are intents of another desk that still runs. ``left`` are intents whose search was
+    broken off. ``problem`` says why the journal could not be used, None if it could."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -74,8 +74,8 @@ class ResumeReport(Struct):
 
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
-    """True for an on-chain swap whose create was never sent and whose newest part was not refused.
-    ``dex_swap`` continues such a swap, so this module leaves it alone."""
+    """True for an on-chain swap whose create request was never sent and whose newest part was not
+    refused. ``dex_swap`` continues such a swap, so this module leaves it alone."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -85,10 +85,10 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Finds the outcome of every unfinished create whose desk has ended, and returns all outcomes.
-    Never posts anything.
+    """Finds the outcome of every unfinished create request whose desk has ended, and returns all
+    outcomes. Never posts anything.
 
-    ``patience`` is the longest duration in seconds, None for no limit. A look that is broken off
+    ``patience`` is the longest duration in seconds, None for no limit. A search that is broken off
     after that time proves nothing, so its intent stays open. Only callers that create nothing
     afterwards may set a limit.
     """
@@ -109,8 +109,9 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """Searches for the orders of all open creates concurrently. Then reads all orders that the
-    service has not repeated yet, also concurrently. Adds the outcomes to ``report``."""
+    """Searches concurrently for the orders of all create requests without a known outcome. Then
+    reads, also concurrently, all orders that the service has not yet confirmed in a second answer.
+    Adds the outcomes to ``report``."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
@@ -199,9 +200,9 @@ class OrderCandidate(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """The result of one look for the order of an intent. ``complete`` is True if the look saw every
-    order created since the create was sent. That is impossible after 48 hours, because the service
-    then drops orders from its list."""
+    """The result of one search for the order of an intent. ``complete`` is True if the search saw
+    every order created since the intent was sent. That is impossible after 48 hours, because the
+    service then drops orders from its list."""
 
     intent: Intent
     sent_at: datetime
@@ -229,8 +230,8 @@ class Look(Struct, frozen=True):
 
 
 class Candidates:
-    """Looks for orders that may belong to an intent of unknown outcome, and settles the intent as
-    the user decides."""
+    """Searches for orders that may belong to an intent of unknown outcome, and records the outcome
+    that the user chooses."""
 
     def __init__(self, api: PartnerApi, journal: Journal, flow: ExchangeFlow, clock: Clock) -> None:
         self._api = api
@@ -239,9 +240,9 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """Looks once through all orders created since the create was sent, and returns those that
-        may belong to the intent. Raises CandidateRefused if the intent's outcome is not unknown or
-        the service cannot be asked."""
+        """Searches once through all orders created since the intent was sent, and returns those
+        that may belong to it. Raises CandidateRefused if the intent's outcome is not unknown or the
+        service cannot be asked."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)
@@ -286,10 +287,10 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
-        """Commits that the user found none of the orders to be the intent's, so that the same
+        """Records in the journal that none of the orders found is the intent's, so that the same
         payment may be requested again. Raises CandidateRefused if ``typed`` is not the exact
-        phrase, or if ``look`` is too old or incomplete. An incomplete look suffices for a create so
-        old that the service no longer lists its order."""
+        phrase, or if ``look`` is too old or incomplete. An incomplete search suffices for a request
+        so old that the service no longer lists its order."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:
@@ -308,8 +309,8 @@ class Candidates:
             raise CandidateRefused(_KNOWN_BY_NOW)
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
-        """Returns the intent and the time when its create was sent. Raises CandidateRefused unless
-        the outcome is unknown and no other running desk owns the intent."""
+        """Returns the intent and the time when its create request was sent. Raises CandidateRefused
+        unless the outcome is unknown and no other running desk owns the intent."""
         if intent_id in self._flow.running:
             raise CandidateRefused("This order is created or looked for at this moment.")
         try:

@@ -14,7 +14,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
-from swapdesk.wire.orders import OrderStatusCode, PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuote
 from swapdesk.wire.tokens import Token
 
@@ -62,7 +63,8 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 class Customer:
     """A simulated customer of the sandbox, who comes after ``comes_after`` seconds of sandbox time.
-    The first ``ALIKE`` values of ``place`` are customers who send about as much as Alice."""
+    ``place`` is the customer's number, from 0; customers with a number below ``ALIKE`` send about
+    as much as Alice."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name

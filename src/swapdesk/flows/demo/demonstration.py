@@ -52,8 +52,8 @@ from swapdesk.flows.support.order_search import OrderSearch, paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.support_case import CaseSheet, facts_of, sheet_of
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import AmountError, from_base_units, short
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -247,9 +247,9 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns the best private route over a coin of a local chain; if there is none, the best
-        other private route. A demonstration of an ordinary swap gets the best standard route.
-        Raises DemoFailed if there is no route."""
+        """Returns the best private route whose coin in between is on a local chain; if there is
+        none, the best other private route. A demonstration of an ordinary swap gets the best
+        standard route. Raises DemoFailed if there is no route."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
@@ -302,7 +302,7 @@ class Demonstration:
         self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
-        """Makes the reply to Alice that the diagnosis contains, for the pane of support."""
+        """Puts the diagnosis's reply to Alice into the pane of support."""
         assert self._sheet is not None  # the order was found before
         self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
         self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")
@@ -368,8 +368,8 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """Returns a transfer read from a chain with the symbol and amount that the catalogue gives
-        for its token."""
+        """Returns a transfer that was read from a chain, completed by its token's symbol and its
+        amount in token units, as far as the catalogue knows the token."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None

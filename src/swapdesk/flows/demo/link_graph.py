@@ -72,8 +72,8 @@ class Island(Struct, frozen=True):
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
     """Returns the islands to draw, in order of their first payment, and the number of the crowd's
-    payouts that are not drawn. The crowd are the payouts to others whose amount fits Alice's
-    deposit as well as Bob's payout does.
+    payouts that are not drawn. The crowd are the payouts to others whose amount could also come
+    from Alice's deposit.
 
     The islands contain the payments of the order, the path from Alice to Bob if there is one, and
     the payouts of the crowd that are nearest in time to Bob's.

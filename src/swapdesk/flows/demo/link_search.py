@@ -18,8 +18,8 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""The tolerance of a watcher who matches payouts to a deposit by amount, in percent of the deposit:
-at least this much. A watcher does not know the fees and must allow for them."""
+"""The least tolerance of a watcher who matches payouts to a deposit by their amounts, in percent of
+the deposit. A watcher does not know the fees and must allow for them."""
 _HUNDRED = Decimal(100)
 
 
@@ -145,8 +145,8 @@ def compared_after(
     """Returns what a watcher can compare after Bob was paid: amount and time of the deposit
     ``paid`` and of the payout ``got``, and how often Bob's address was paid.
 
-    ``since`` are the exchanges' payouts to others since the deposit. ``crowd`` are the payouts in
-    ``since`` whose amount fits the deposit as well as Bob's.
+    ``since`` are the exchanges' payouts to others since the deposit. ``crowd`` are those in
+    ``since`` whose amount could also come from the deposit.
     """
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
@@ -182,7 +182,7 @@ def payouts_since(
 ) -> list[Movement]:
     """Returns the payments that the exchanges made to others since the deposit ``paid``, on the
     chain and in the token of Bob's payout ``got``. ``wallets`` are the addresses from which the
-    exchanges pay, which block explorers label."""
+    exchanges pay; block explorers label them."""
     return [
         transfer
         for transfer in transfers
@@ -195,17 +195,17 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Returns those payouts in ``since`` whose amount fits the deposit ``paid`` as well as Bob's
-    payout ``got`` does."""
+    """Returns those payouts in ``since`` whose amount could, like that of Bob's payout ``got``,
+    come from the deposit ``paid``."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
     return [payout for payout in since if least <= payout.units * _HUNDRED <= most]
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:
-    """Returns the tolerance of a watcher in percent of the deposit: a payout that is lower than the
-    deposit by at most so many percent may belong to it. The tolerance is large enough for the real
-    payout ``got``."""
+    """Returns a watcher's tolerance in percent: how much lower than the deposit a payout may be and
+    still count as a possible payout of it. The tolerance is large enough for the real payout
+    ``got``."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 

@@ -133,14 +133,14 @@ class Pane(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """The facts known at one stage; ``number`` begins at 1.
+    """The facts known at one stage; ``number`` begins at 1. ``moved`` are the payments from and to
+    the addresses of the order on the local chains, oldest first. ``paid`` is the payment to the
+    deposit address, ``got`` the payment to Bob; each is None before it is in a block. ``fee`` is
+    the chain's fee for Alice's payment, in whole ``coin``.
 
-    ``moved`` are the payments from and to the addresses of the order on the local chains, oldest
-    first. ``paid`` is the payment to the deposit address, ``got`` the payment to Bob; each is None
-    before it is in a block. ``fee`` is the chain's fee for Alice's payment, in whole ``coin``.
     ``letter`` is Alice's message to support, ``support`` what support found or answered.
-    ``compared`` is what a watcher can still compare; ``crowd`` are payouts to others that fit
-    Alice's deposit as well as Bob's payout does.
+    ``compared`` is what a watcher can still compare; ``crowd`` are payouts to others whose amount
+    could also come from Alice's deposit.
     """
 
     PRINTED: ClassVar = {

@@ -38,10 +38,10 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the order's deposit is shown. HIDDEN is returned while the address is
-    withheld and the order has neither ended nor received its deposit. EXPIRED is returned once the
-    deadline has passed, even if the address was withheld only until the service repeats the
-    order."""
+    """Returns how much of the order's deposit is shown. HIDDEN means that the address is withheld
+    while the order awaits its deposit, EXPIRED that the deadline has passed. If both are true, the
+    result is EXPIRED if the address was withheld only until the service confirms the order in a
+    second answer, otherwise HIDDEN."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)

@@ -121,10 +121,10 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Commits how the payment ended: ``error`` is the failed call's error, None after success
-        with transaction ``paid``. Returns False if the end was recorded before. If the journal
-        cannot be written, returns True; the payment then stays marked as sent and is not
-        repeated."""
+        """Records in the journal how the payment ended: ``error`` is the failed call's error, None
+        after success with transaction ``paid``. Returns False if the end was recorded before. If
+        the journal cannot be written, returns True; the payment then stays marked as sent and is
+        not repeated."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -146,8 +146,9 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Commits faucet payments as done if their answer was lost but their order has its deposit.
-    ``known`` returns an order by its id, None if unknown. Raises JournalUnavailable."""
+    """Records a faucet payment as done if the faucet's answer was lost but the order has received
+    its deposit. ``known`` returns an order by its id, None if unknown. Raises
+    JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue

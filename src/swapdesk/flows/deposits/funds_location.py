@@ -37,9 +37,12 @@ def funds_now(
 ) -> Funds:
     """Returns where the money is. ``running`` are the service's open orders, None before the
     service answered. ``journaled`` is the journal's list of orders, None before the journal is
-    open; it is used only while ``running`` is None. ``stranded`` counts ended orders whose owner
-    has to act, ``looked_for`` creates with an unknown outcome, ``skipped`` orders of the service
-    that cannot be read."""
+    open; it is used only while ``running`` is None.
+
+    ``stranded`` is the number of ended orders whose owner has to act, ``looked_for`` the number of
+    create requests with an unknown outcome, and ``skipped`` the number of the service's orders that
+    cannot be read.
+    """
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""

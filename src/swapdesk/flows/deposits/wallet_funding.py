@@ -109,9 +109,9 @@ def kind_of(tracked: TrackedOrder) -> Kind | None:
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """Returns the promise that tells the wallet which deposit it may pay and within which limits.
-    ``coin_price`` is the price of the paying chain's native coin in US dollars, None if unknown.
-    Raises NotAgreed if the order cannot be paid."""
+    """Returns the limits within which the wallet agent may pay the deposit of an order: how much,
+    to whom and until when. ``coin_price`` is the price of the paying chain's native coin in US
+    dollars, None if unknown. Raises NotAgreed if the order cannot be paid."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -165,8 +165,8 @@ def check_payable(promise: Promise) -> None:
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for other
-    chains; on Solana the wallet agent builds the transfer."""
+    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for a deposit
+    that needs a memo and for other chains; on Solana the wallet agent builds the transfer."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
         raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
@@ -187,7 +187,8 @@ def _spelled(address: str, kind: str) -> str:
 TOO_OLD = "BLOCKHASH_OLD"
 """The wallet agent's code for a Solana transaction that may be too old to be executed in time."""
 MOST_UNSEEN = 3
-"""How often a transfer is built again because it became too old before its review was shown."""
+"""The most times that a transfer is built again because it became too old before its review was
+shown."""
 
 
 async def signed_transfer(
@@ -199,9 +200,10 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the wallet review and sign the transfer in ``promise``, and returns it. ``look`` shows a
-    review to the trader. ``refusal`` returns why the order must no longer be paid, None if it may.
-    Raises NotAgreed, NotSignable and WalletError; in each case nothing was signed."""
+    """Has the wallet review and sign the transfer that ``promise`` describes, and returns it.
+    ``look`` shows a review to the trader. ``refusal`` returns the reason why the order must no
+    longer be paid, None if there is no such reason. Raises NotAgreed, NotSignable and WalletError;
+    in each case nothing was signed."""
     seen = over = False
     unseen = 0
 
@@ -242,8 +244,8 @@ async def signed_transfer(
 
 class PaymentEntry(ActEntry):
     """The journal's entry for the payment of an order from ``account``. ``earlier`` is a payment
-    that has not ended and is continued; None if a new payment is begun. Failed writes after the
-    signature are only logged."""
+    that has not ended and is continued; None if a new payment is begun. If the journal cannot be
+    written after the signature, that is only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
@@ -254,9 +256,9 @@ class PaymentEntry(ActEntry):
         """True once this run has asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Commits that the wallet is being asked to sign. If the payment was refused in the
-        meantime, a new payment is begun. Raises ClaimTaken and JournalUnavailable; in both cases
-        the wallet must not be asked."""
+        """Records in the journal that the wallet is being asked to sign. If the payment was refused
+        in the meantime, a new payment is begun. Raises ClaimTaken and JournalUnavailable; in both
+        cases the wallet must not be asked."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -266,8 +268,8 @@ class PaymentEntry(ActEntry):
         self.asked = True
 
     def unsigned(self) -> None:
-        """Commits that nothing was signed for this payment. The caller must have seen this in the
-        wallet's records. Raises JournalUnavailable."""
+        """Records in the journal that nothing was signed for this payment. The caller must have
+        seen this in the wallet's records. Raises JournalUnavailable."""
         with self._ledger.transaction():
             stands = self._ledger.get(self._begun.id)
             if stands is not None and stands.hash is None:
@@ -397,9 +399,9 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the order in its newest state must not be paid; None if it may be. Now is the
-        later of the service's clock and the local clock, so that setting the local clock back does
-        not extend the deadline."""
+        """Returns why the order in its newest state must not be paid; None if it may be. The time
+        is taken from the service's clock or the local clock, whichever is later, so that setting
+        the local clock back does not extend the deadline."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         newest = self.current(tracked.service_id) or tracked
         reason = not_payable(newest, now)

@@ -66,7 +66,7 @@ class SwapPlan(Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """True if the venue is expected to send the swap's transaction, which it does if the last
+        """True if the venue is expected to send the swap's transaction. This is so if the last
         document to sign is an order."""
         return bool(self.signatures) and self.signatures[-1] != PERMIT
 
@@ -117,8 +117,8 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """Returns the plan that is journaled with the create of a swap, the first of ``acts``; None if
-    none is journaled."""
+    """Returns the plan stored with a swap's create operation, which is the first of ``acts``; None
+    if no plan is stored."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 
@@ -128,9 +128,9 @@ class NoDexSwap(ValueError):
 
 
 def promise_of(intent: Intent) -> Promise:
-    """Returns the promise to the wallet for an intent: the most that a transaction of the swap may
-    pay and the least that it must bring. Raises NoDexSwap, and NumberError if an amount has more
-    decimals than its token."""
+    """Returns the limits that the wallet agent must keep to for a confirmed swap: the most that a
+    transaction may pay and the least that it must bring. Raises NoDexSwap, and NumberError if an
+    amount has more decimals than its token."""
     agreed = intent.dex
     if intent.route != "dex" or agreed is None:
         raise NoDexSwap("this was not confirmed as an on-chain swap")
@@ -173,7 +173,7 @@ payee is in the same fields."""
 def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
     """Returns the transaction to sign for an order. ``told`` is the order's metadata, in which the
     service describes it. Raises NotThisSwap if the description cannot be read or does not agree
-    with the promise."""
+    with ``promise``, what the user confirmed."""
     to, data = told.get("to"), told.get("data")
     if not isinstance(to, str) or not isinstance(data, str):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -195,7 +195,7 @@ def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayl
 
 def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
     """Returns the transaction to sign for an approval that the service asks for. Raises NotThisSwap
-    if it does not agree with the promise."""
+    if it does not agree with ``promise``, what the user confirmed."""
     chain = approval.from_chain
     if chain.chain_id is not None:
         _on_chain(chain.chain_id, promise)

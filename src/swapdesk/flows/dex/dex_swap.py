@@ -240,12 +240,12 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 class SwapPart(ActEntry):
     """The journal's entry for one transaction or document of a swap: a child operation of the
-    swap's create."""
+    swap's create operation."""
 
     def done(self, hash_: str) -> None:
-        """Commits that the part was executed. If the journal says that the part was refused, a new
-        operation records the execution, so that the journal does not show an executed transaction
-        as refused."""
+        """Records in the journal that the part was executed. If the journal says that the part was
+        refused, a new operation records the execution, so that the journal does not show an
+        executed transaction as refused."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)
@@ -277,16 +277,17 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Commits and returns the next part of a swap. Any part that an earlier run prepared but never
-    signed is refused first."""
+    """Records the next part (transaction or document) of a swap in the journal and returns it. Any
+    part that an earlier run prepared but never signed is refused first."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Refuses the parts of a swap that were prepared but never signed, so that none of them is
-    signed later. Signed parts stay open, because they may still be executed."""
+    """Marks those parts (transactions and documents) of a swap as refused that were prepared but
+    never signed, so that none of them is signed later. Signed parts stay open, because they may
+    still be executed."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
@@ -412,9 +413,9 @@ class _Work:
         raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """Returns the order's transaction from the wallet's records; None if there is none. It
-        takes precedence over whatever the service now says. If it was never sent and is too late,
-        it is given up and SwapStopped is raised."""
+        """Returns the order's transaction from the wallet's records, whatever the service now says
+        about the order; None if there is none. A transaction that was never sent and is too late
+        now is given up, and SwapStopped is raised."""
         kept = [
             transaction
             for transaction in await self._signed(Purpose.SWAP)
@@ -445,9 +446,8 @@ class _Work:
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """Allows signing until the deadline ``until``, which is later than the end of the quote,
-        because the order now exists. At most :data:`AFTER_QUOTE` is added to the end of the
-        quote."""
+        """Allows signing until the deadline ``until``. As the order now exists, this may be later
+        than the end of the quote, by at most :data:`AFTER_QUOTE`."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -461,8 +461,9 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """Returns the journal's entry for a step. It continues ``part``, which an earlier run
-        began; if that is None, it begins a new part with the given kind, body, state and result."""
+        """Returns the journal's entry for a step. The entry continues ``part``, which an earlier
+        run began. If ``part`` is None, the entry begins a new part with the given kind, body, state
+        and result."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
@@ -502,9 +503,9 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Makes all missing approvals and signatures, and returns the signatures, which the create
-        has to contain. Returns an empty list on Solana, where the order's transaction needs no
-        permission."""
+        """Makes all missing approvals and signatures. Returns the signatures, which are part of the
+        request that creates the order. Returns an empty list on Solana, where the order's
+        transaction needs no permission."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -537,8 +538,9 @@ class _Work:
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether a transaction was signed to ``approve`` or to ``reset`` an allowance. If
-        no part has its hash yet, returns the kind of the newest part."""
+        """Returns whether a transaction was to ``approve`` or to ``reset`` an allowance, as
+        recorded in the journal. If the transaction's hash is not in the journal yet, returns the
+        kind of the newest approval or reset."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -562,7 +564,7 @@ class _Work:
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Signs every document of a chain of signatures, beginning with ``first``. Returns the last
-        signature, which is the one that the create needs."""
+        signature, which is the one that creating the order needs."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -704,8 +706,8 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Commits that a swap for which nothing was paid ends, and returns its outcome. ``next_``
-        says who acts next."""
+        """Ends a swap for which nothing was paid, records that in the journal, and returns the
+        outcome. ``next_`` says who acts next."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -738,8 +740,8 @@ class _Work:
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """Commits that the open part of the swap is refused, and with it the swap. Returns False if
-        that part was done meanwhile, so that it cannot be refused."""
+        """Records in the journal that the open part of the swap is refused, and with it the swap.
+        Returns False if that part was done meanwhile, so that it cannot be refused."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -884,7 +886,7 @@ class ShownPayload(Struct, frozen=True):
 
 class DryStep(Struct, frozen=True):
     """One transaction or document that the swap would have signed. ``review`` is the wallet's
-    verdict, None if there is none; then ``unjudged`` says why."""
+    verdict; if it is None, ``unjudged`` says why there is no verdict."""
 
     name: str
     payload: ShownPayload
@@ -924,7 +926,7 @@ class DryRun(Struct, frozen=True):
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
     """Returns the steps that would be signed for the intent, without signing or creating anything.
     Raises ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not agree with
-    the promise."""
+    what the user confirmed."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

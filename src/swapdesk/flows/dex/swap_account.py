@@ -36,20 +36,23 @@ class NoSwapAccount(Exception):
 
 
 class SwapAccount(Struct, frozen=True):
-    """The account that pays a swap. ``payee`` is the wallet's first account for the payout's chain,
-    None if there is none. ``own`` are all accounts of the wallet. ``balance`` (of the token sold)
-    and ``coin`` (for gas) are in whole tokens, None until read; ``unread`` says why they cannot be
-    read. ``filling`` is True while the faucet's money is under way. ``plan`` is None until the
-    service has answered."""
+    """The account that pays a swap. ``balance``, ``coin`` and ``plan`` are None until they have
+    been read."""
 
     account: Account
     payee: Account | None
+    """The wallet's first account for the payout's chain; None if there is none."""
     own: tuple[Account, ...]
+    """All accounts of the wallet."""
     read_only: bool
     balance: Decimal | None = None
+    """The balance of the token sold, in whole tokens."""
     coin: Decimal | None = None
+    """The balance of the native coin, for gas, in whole coins."""
     unread: str | None = None
+    """The reason why the balances cannot be read."""
     filling: bool = False
+    """True while the faucet's money is under way."""
     plan: SwapPlan | None = None
 
     @property

@@ -44,10 +44,10 @@ def flow_steps(
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """Returns the steps of a swap with their states. ``acts`` are its create and its parts in the
-    journal. ``plan`` is used if the journal has no plan. ``ended`` is True if nothing more will be
-    done; then the first step that is not done is shown as failed. ``allows`` is False if the venue
-    needs no permission (:class:`SwapPlan`)."""
+    """Returns the steps of a swap with their states. ``acts`` are the swap's operations in the
+    journal, the create operation first. ``plan`` is used if the journal has no plan. ``ended`` is
+    True if nothing more will be done; then the first step that is not done is shown as failed.
+    ``allows`` is False if the venue needs no permission (:class:`SwapPlan`)."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.
@@ -84,8 +84,8 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """Returns the state to show for a step: None if its operation ``act`` is None (not begun), DONE
-    if it is done, otherwise SENT."""
+    """Returns the state to show for a step: None if it has no operation yet, DONE if its operation
+    ``act`` is done, otherwise SENT."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT
@@ -106,7 +106,7 @@ def _payment(
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
-    """Returns the steps with the first one that is not done marked as failed. Later ones count as
+    """Marks the first step that is not done as failed, and returns all steps. Later steps count as
     not begun."""
     at = next((at for at, step in enumerate(line) if step.state is not State.DONE), None)
     return [

@@ -167,8 +167,8 @@ def check_files(settings: Settings) -> Iterator[Finding]:
 
 
 def _unwritable(root: Path) -> Finding | None:
-    """Returns a finding if ``root`` cannot be written, or, if it does not exist, its nearest
-    existing parent; None if it can."""
+    """Returns a finding if the directory ``root`` cannot be written, otherwise None. If ``root``
+    does not exist, its nearest existing parent is checked instead."""
     place = next(path for path in (root, *root.parents) if path.exists())
     if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
         return None

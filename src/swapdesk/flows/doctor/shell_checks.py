@@ -85,8 +85,8 @@ writes such a file. The command is empty if a line in the startup file is used i
 
 
 def _completion(environ: Mapping[str, str]) -> Finding:
-    """Checks whether the user's shell completes the command: by the files and the line that the
-    guide names. A completion installed elsewhere is not found."""
+    """Checks whether the user's shell completes the command. Only the files named in the guide are
+    searched, so a completion installed elsewhere is not found."""
     shell, home = os.path.basename(environ.get("SHELL", "")), environ.get("HOME", "")
     if shell not in _COMPLETED or not home:
         names = ", ".join(_COMPLETED)

@@ -30,8 +30,8 @@ from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.support.support_case import Owner
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.orders import LegStatus, Order
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:

@@ -52,8 +52,8 @@ class Target(Struct, frozen=True):
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. If ``target`` is None, the fault happens to the next event that it can happen
-    to. ``given`` are the options of the fault, such as ``seconds``."""
+    """A fault to set. If ``target`` is None, the fault affects the next event that it can affect.
+    ``given`` are the options of the fault, such as ``seconds``."""
 
     fault: str
     target: Target | None
@@ -80,9 +80,9 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """Returns the fault called ``name``, with the target that the user named by ``text``, or
-        None, and the options ``given``. Raises FaultRefused if there is no such fault or target, or
-        if they do not fit together."""
+        """Returns the fault called ``name`` with its options ``given`` and its target: the object
+        that the user named by ``text``, or none if ``text`` is None. Raises FaultRefused if there
+        is no such fault or target, or if they do not fit together."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)
@@ -149,8 +149,8 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Returns the targets on which a fault can be set, as far as the desk knows them. Each label is
-    mapped to the target and a description.
+    """Returns the targets on which a fault can be set, as far as the desk knows them: for each
+    label, the target and a description.
 
     Orders come first, in the sequence of the desk's list of orders, then groups (orders created by
     one call), providers and chains. If the fault needs no target, the first label is empty, with
@@ -184,7 +184,7 @@ def _pair(tracked: TrackedOrder) -> str:
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """Returns the sets of options that a key of the screen goes through for this fault, the usual
+    """Returns the sets of options through which a key of the screen steps for this fault, the usual
     set first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})

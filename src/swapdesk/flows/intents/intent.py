@@ -17,15 +17,17 @@ from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.encoding.numbers import ROUGH, plain
-from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.wire.quotes import Quote
 
 SLIPPAGE = Decimal("0.5")
 """By how many percent the output may be below the quote unless the user chooses otherwise. The
@@ -276,8 +278,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """A release of an order (``standing``) with the sentence that says why the address is hidden
-    (``withheld``), which is None only if the address is released."""
+    """A release of an order. ``withheld`` is a sentence that says why the address is hidden; it is
+    None only if the address is released."""
 
     standing: DepositRelease
     withheld: str | None

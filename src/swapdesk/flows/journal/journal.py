@@ -40,11 +40,16 @@ class Journal:
     def problem(self) -> str | None:
         return self._file.problem
 
+    def version(self) -> tuple[int, int] | None:
+        """Returns a value that differs after each commit to the journal, by this process or
+        another. None if the journal cannot be read."""
+        return self._file.version()
+
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
-        """Commits in one transaction that the API call ``id_``, which the user made by hand, is
-        done, and the ``order`` that it created. ``told`` are results of the call to keep, such as
-        its request id. Returns True if the call was not done before; the order is committed in
-        either case."""
+        """Marks the API call ``id_``, which the user made by hand, as done and records the
+        ``order`` that it created, both in one transaction. ``told`` are results of the call to
+        keep, such as its request id. Returns True if the call was not done before; the order is
+        recorded in either case."""
         with self.ledger.transaction() as db:
             moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
             self.orders.put(db, order, "create")

@@ -208,7 +208,8 @@ of the system, such as a full disk."""
 
 
 def copy_name(path: Path, version: int) -> Path:
-    """Returns the path of the copy of a journal of this version: ``journal-version-1.db``."""
+    """Returns the path of the copy of a journal that has this older version:
+    ``journal-version-1.db``."""
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
 

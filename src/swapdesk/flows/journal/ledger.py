@@ -284,9 +284,9 @@ class Ledger:
             return True
 
     def mark(self, condition: str, *values: object) -> str | None:
-        """Returns a text that changes whenever the state or result of an operation changes that
-        meets the SQL condition. Callers compare it with an earlier text. None if no operation meets
-        the condition."""
+        """Returns a text that changes whenever one of the operations that meet the SQL condition
+        changes its state or result. Callers compare it with an earlier text. Returns None if no
+        operation meets the condition."""
         rows = self._file.read(
             "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
             f" sent_at, '')) AS mark FROM operation WHERE {condition}",

@@ -60,7 +60,8 @@ NEWEST_EVENTS = 180
 """The number of newest states in an order's history that are kept. The ``FIRST_EVENTS`` oldest are
 kept, too; the states in between are deleted."""
 _SLACK = 20
-"""The number of states above the limit at which the surplus states are deleted."""
+"""How many states above this limit an order's history may have before the surplus states are
+deleted."""
 
 
 class OrderHistoryLog:
@@ -215,7 +216,7 @@ class OrderLog:
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Commits a payment to an order's deposit address that was read from a chain. If the
+        """Records a payment, which was read from a chain, to an order's deposit address. If the
         payment was already seen in a block, a later answer without a block is ignored, because it
         comes from a node that lags behind."""
         with self._file.write() as db:
@@ -228,8 +229,8 @@ class OrderLog:
             self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
-        """Returns for each order, by its id, the payments to its deposit address that were read
-        from a chain. Orders without one are left out."""
+        """Returns for each order, by its id, the payments to its deposit address, as read from a
+        chain. Orders without payments are left out."""
         rows = self._file.read(
             "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
         )
@@ -287,8 +288,8 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Returns those of ``words`` with which exactly one order's id begins, each mapped to that
-        id."""
+        """Maps words to order ids: each of ``words`` that is the beginning of exactly one order's
+        id, to that id. Other words are left out."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
@@ -328,9 +329,8 @@ class OrderLog:
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Returns the recipients that orders of this desk paid. Only orders count that were
-        completed, that were confirmed here singly or in a batch, and whose recipient is the
-        confirmed one."""
+        """Returns the recipients that orders of this desk paid. An order counts only if it was
+        completed, was confirmed here (singly or in a batch), and paid the confirmed recipient."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(

@@ -104,8 +104,8 @@ def trimmed(amount: Decimal) -> str:
 
 @_or_nothing
 def table_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Returns the amount with eight significant digits, at most eight of them after the point. A
-    whole number is shown without a point, and the part before the point is never rounded.
+    """Returns the amount with eight digits in total, not counting a 0 before the point. A whole
+    number is shown without a point, and the part before the point is never rounded.
 
     A positive amount below 10^-8 is shown as ``<0.00000001``. Amounts to pay (``side`` is ``pay``)
     are rounded up, all others down.
@@ -126,8 +126,8 @@ def in_places(amount: Decimal, places: int, side: Side = "receive") -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Returns a number and its noun, given in the singular: ``1 order``, ``2 orders``, ``1,204
-    orders``. The plural gets an s."""
+    """Returns a number with its noun: ``1 order``, ``2 orders``, ``1,204 orders``. ``noun`` is the
+    singular; the plural gets an s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -287,9 +287,9 @@ def expected_minutes(minutes: Decimal | float | None) -> str:
 
 
 def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
-    """Returns the time that has passed, compared with the expected time: ``19m of ~27m``; after the
-    expected time, how long it is over: ``27m over``. Without an expected time, the result is only
-    the time passed."""
+    """Returns the time that has passed with the expected time, ``19m of ~27m``. Once more time has
+    passed than expected, returns only the excess: ``27m over``. Without an expected time, returns
+    only the time passed."""
     passed = _floored(seconds)
     if expected_seconds is None:
         return Elapsed(passed, passed, late=False)
@@ -313,8 +313,7 @@ def countdown(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Returns an age in whole units, of which only the largest is shown: ``2s``, ``41m``, ``3h``,
-    ``2d``."""
+    """Returns an age in its largest whole unit, rounded down: ``2s``, ``41m``, ``3h``, ``2d``."""
     whole = max(0, int(seconds))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if whole >= size:
@@ -341,8 +340,8 @@ def date(moment: datetime, now: datetime) -> str:
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """Returns the time, in UTC, at which a value was read that may have changed since: ``06:44`` if
-    that was on the day of ``now``, otherwise ``24 Nov 06:44``."""
+    """Returns, for a value that may have changed since, the time in UTC at which it was read:
+    ``06:44`` if that was on the day of ``now``, otherwise ``24 Nov 06:44``."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)

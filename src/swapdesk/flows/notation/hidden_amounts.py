@@ -1,8 +1,8 @@
 """Finds the amounts in a text, so that they can be hidden.
 
-A number is an amount if it has a fraction, a currency sign or a thousands separator, if a token's
-symbol follows it, or if a name such as ``amount`` precedes it. Times, ages, percentages, ids and
-counts of things such as orders, rows or gas are not hidden.
+A number is an amount if it has a fraction, a currency sign, a thousands separator or a unit such as
+M, if a token's symbol follows it, or if a name such as ``amount`` precedes it. Times, ages,
+percentages, ids and counts of things such as orders, rows or gas are not hidden.
 """
 
 from __future__ import annotations
@@ -56,15 +56,16 @@ def without_amounts(text: str, is_symbol: Known = unknown) -> str:
 
 
 def hide_named_amounts(text: str) -> str:
-    """Returns the text with ``HIDDEN`` in place of each character of every amount that follows its
-    name, such as ``amount=0.5`` or a member of JSON."""
+    """Returns the text with every amount that comes after its name, as in ``amount=0.5`` or in a
+    JSON member, replaced by ``HIDDEN``, once for each character."""
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     return _NAMED_AMOUNT.sub(_named_amount, text)
 
 
 def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
-    """Returns the text with ``HIDDEN`` in place of each character of every number that is an amount
-    by its form or by the token's symbol after it."""
+    """Returns the text with the amounts among its numbers replaced by ``HIDDEN``, once for each
+    character. A number is an amount if its own form shows it (such as ``$5`` or ``0.5``), or if a
+    token's symbol follows."""
     return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 

@@ -4,9 +4,9 @@ The amount to send is ``inAmount`` with no more digits than the token has decima
 token's decimals is removed, and any other excess digits are rounded up, because a deposit that is
 too small is not credited.
 
-The paying transaction is the one that this desk sent, else the one that the service names. Address
-and memo are those journaled when the order was created. A withheld address is shown only if this
-desk paid to it, or once the order has ended and its deposit arrived.
+The paying transaction is the one that this desk sent or, if it sent none, the one that the service
+names. Address and memo are those journaled when the order was created. A withheld address is shown
+only if this desk paid to it, or once the order has ended and its deposit arrived.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit transaction: the transaction that this desk sent, or
-    otherwise the one that the service names. None if neither is known."""
+    """Returns the hash of the deposit transaction that this desk sent or, if it sent none, of the
+    one that the service names. None if neither is known."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
@@ -226,8 +226,8 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """Returns whether the order's amount to send is known, or suspected, not to be the amount that
-    arrived. A list then marks the amount as "asked for"."""
+    """Returns whether a list marks the order's amount to send as "asked for". It does so if another
+    amount is known, or suspected, to have arrived."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)
@@ -241,10 +241,9 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """Returns the amounts to show as the order's input. First comes the amount that a chain shows
-    was sent, if one does; then the amount that the order asks for, if it differs or no chain shows
-    any. Each entry is a label (``You sent``, ``Asked for``), an amount in token units, a symbol and
-    a chain name."""
+    """Returns the amounts to show as sent. The first is the amount that a chain shows, if one does.
+    The amount that the order asks for follows, unless the deposit matches it. Each entry is a label
+    (``You sent``, ``Asked for``), an amount in token units, a symbol and a chain name."""
     order, deposit = tracked.order, deposit_known(tracked, made)
     amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:

@@ -132,8 +132,8 @@ def form_of(path: Path) -> ExportForm:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Writes a temporary file beside ``path`` and links it there, so that a reader sees the whole
-    file or none."""
+    """Writes a temporary file beside ``path`` and then makes it appear at ``path`` by a hard link,
+    so that a reader sees the whole file or none."""
     beside = path.with_name(f".{path.name}.part")
     write_private(beside, content, replace=True)
     try:

@@ -18,9 +18,9 @@ from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.notation import NOTHING, tracker_amount
 from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 SHORT_ID = 6
@@ -122,8 +122,8 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
     """Returns the result of :func:`against_promise` if the payout differs from the quoted amount by
-    more than ``NOTICED`` percent, up or down. Returns None otherwise, before the deposit arrived,
-    if another provider took over, and if the order failed or was refunded."""
+    more than ``NOTICED`` percent, up or down. Returns None for a smaller difference, before the
+    deposit arrived, if another provider took over, and if the order failed or was refunded."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -153,8 +153,9 @@ def kept_by_provider(order: Order) -> Decimal | None:
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the name of the chain of the refund: the full name if it is the chain of the sent
-    token, otherwise the name that the service uses. Empty if the service names no chain."""
+    """Returns the name of the chain of the refund. It is the full name if the refund is on the
+    chain of the sent token, otherwise the name that the service uses. Empty if the service names no
+    chain."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
         return token.chain_data.name
@@ -212,9 +213,9 @@ def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
 
 
 def send_label(order: Order, outcome: ProceedsOutcome) -> str:
-    """Returns the label of the amount to send: ``You send``, or ``You were to send`` if no payout
-    will come. Once the deposit arrived the label is ``Asked for``, because the service names only
-    the amount asked for (contract 8.1); for a DEX swap it is ``You sent``."""
+    """Returns the label of an order's amount to send. Before the deposit arrived it is ``You
+    send``, or ``You were to send`` if no payout will come. Afterwards it is ``Asked for``, because
+    the service does not say how much arrived (contract 8.1), or ``You sent`` for a DEX swap."""
     if deposit_arrived(order):
         return "You sent" if order.is_dex else "Asked for"
     return "You were to send" if outcome == "missed" else "You send"

@@ -1,9 +1,10 @@
 """Derives the history of an order from the states that the journal kept: its legs step by step, and
 what each update changed.
 
-The time of a step is the service's (:func:`happened`), else the time at which this desk saw the
-state. A step that this desk did not see has no time; nothing is invented (contract 8.1, 8.6). If an
-order has very many states, the journal keeps the first and the newest (``order_log``).
+The time of a step is the time that the service states (:func:`happened`) or, if it states none, the
+time at which this desk saw the state. A step that this desk did not see has no time; nothing is
+invented (contract 8.1, 8.6). If an order has very many states, the journal keeps the first and the
+newest (``order_log``).
 """
 
 from __future__ import annotations
@@ -208,8 +209,9 @@ _LINKS = frozenset({"hash_url"})
 
 
 class Update(Struct, frozen=True):
-    """An update of an order. ``at`` is when this desk received it, and ``happened`` is when the
-    order changed by the service's time. ``changed`` lists the changed fields with their values."""
+    """An update of an order. ``at`` is when this desk received it (printed as ``seen``), and
+    ``happened`` is when the order changed by the service's time (printed as ``at``). ``changed``
+    lists the changed fields with their values."""
 
     PRINTED: ClassVar = {
         "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",

@@ -25,7 +25,7 @@ from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import LAST_HEARD, WAITING, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 _FIELD = re.compile(r"([a-z]{1,12}):(.*)")
 ROUTES = tuple(RouteType)
@@ -54,8 +54,8 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line. An empty line keeps every order. :meth:`looked_up` must be called first
-    for its words to be searched in the journal and the address book."""
+    """A parsed filter line. An empty line keeps every order. Only the filter that :meth:`looked_up`
+    returns also searches its words in the journal and the address book."""
 
     text: str
     tests: tuple[Test, ...]
@@ -70,10 +70,9 @@ class FilterLine(Struct, frozen=True):
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter completed with what words are compared with besides the order itself.
-        ``named`` returns the ids of the orders that the journal finds for a bare word. ``names``
-        maps addresses to names in the address book, which are the only names that orders of a batch
-        have."""
+        """Returns the filter with two further places in which its words are searched. ``named``
+        returns the ids of the orders that the journal finds for a word. ``names`` has the address
+        book's name for each address; orders of a batch have no other name for the recipient."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:

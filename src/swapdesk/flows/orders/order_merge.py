@@ -103,9 +103,9 @@ _BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
 def display_of(order: Order) -> str | None:
     """Returns the displayed state of an order.
 
-    The result is ``displayStatus`` if this desk knows that value; otherwise the state that follows
-    from ``status`` and the legs (contract 8.19). If nothing follows from them, it is the unknown
-    value that the service sent. None if the service sent neither field.
+    The result is ``displayStatus`` if this desk knows that value. Otherwise it is the state that
+    follows from ``status`` and the legs (contract 8.19) or, if none follows, the unknown value that
+    the service sent. None if the service sent neither field.
     """
     shown, status = order.display_status, order.status
     if shown in _KNOWN or status is None:
@@ -218,8 +218,8 @@ def untouched(order: Order) -> bool:
 
 
 def contradicts(known: Order, seen: Order) -> str | None:
-    """Returns a sentence that says how ``seen`` contradicts ``known``, an earlier state of the same
-    order, so that it must not be paid. None if they agree.
+    """Returns a sentence about how ``seen`` contradicts ``known``, an earlier state of the same
+    order; None if they agree. An order with a contradiction must not be paid.
 
     A field counts only if both states have a value for it; a different deposit memo also counts if
     both states have the deposit address. Deposit address, memo and amount are compared only while

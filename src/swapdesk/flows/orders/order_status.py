@@ -1,8 +1,8 @@
 """Makes an :class:`OrderStatus`, which says what an order means at one moment, by a pure function.
 
-The texts of a row of ``situations`` are filled with facts of the order and its intent. The row is
-the one of the service's state, unless this desk knows more: a payment that a chain shows, a
-withheld address, a payment by this desk, a batch, a swap on chains, or a deadline that passed.
+The texts of a row of ``situations`` are filled with facts of the order and its intent. The row
+follows from the service's state, unless this desk knows more: a payment that a chain shows, a
+withheld address, a payment by this desk, a batch, a DEX swap, or a deadline that passed.
 
 The paid amount is the one that a chain shows, because the service names only the amount asked for.
 If the service can no longer be asked about an order, its last answer is reported. Lists, pages,
@@ -118,8 +118,8 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What an order means at one moment: a row of the table of situations with its texts filled in,
-    and the times of the order."""
+    """What an order means at one moment: the texts of its situation, filled in with facts of the
+    order, and its times."""
 
     situation: Situation
     """The row whose texts are used: ``SITUATIONS["held"]``."""
@@ -286,8 +286,9 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` changed for an order that the service can no longer be asked about. Its
-    texts quote the service's last answer and when it was given; it has no deadline and no times."""
+    """Returns ``status`` adapted to an order that the service can no longer be asked about. Its
+    texts quote the service's last answer and say when it was given; it has no deadline and no
+    times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money
@@ -320,7 +321,8 @@ def cause_of(order: Order) -> str:
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     """Returns who acts next, and what they do, for an order of this desk whose deposit address may
-    not be shown yet: the service assigns the address, or repeats it."""
+    not be shown yet. The service has to assign the address, or has to repeat it in a second
+    answer."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
@@ -346,8 +348,9 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """Returns the first part of ``money``, a sentence about where the money is: ``in your
-    wallet.``"""
+    """Returns the short form of ``money``, a sentence that says where the money is. The short form
+    ends before the first condition or explanation: ``in your wallet.`` for ``in your wallet, if you
+    sent nothing.``"""
     for rest in (", if ", ", after ", "; ", " on the chain it came from"):
         head, separator, _ = money.partition(rest)
         if separator:
@@ -454,9 +457,9 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, a row that applies because this desk
-    knows more than the service. ``own`` is the deposit that this desk sent, and ``batch`` the
-    payment by the order's batch; each is None if there was no such payment."""
+    """Returns ``status`` with the texts of ``situation``, which applies because this desk knows
+    more than the service. ``own`` is the deposit that this desk sent, and ``batch`` the payment by
+    the order's batch; each is None if there was no such payment."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -493,11 +496,13 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns three durations: since ``begun``, as expected by the service, and how much longer
-    than expected an open order has taken. Each is None if it is unknown or the order is not late.
+    """Returns three durations: the time since ``begun``, the expected duration of the order, and by
+    how much an open order exceeds it. An unknown duration is None; so is the last one if the order
+    is not late.
 
-    The expected duration counts from ``begun``. It counts from the creation if the estimate would
-    be over by then, because the service did not add the wait for the deposit (contract 8.17).
+    The expected duration counts from ``begun``. If the service expects the end before ``begun``,
+    its estimate does not include the wait for the deposit (contract 8.17), and the duration counts
+    from the creation.
     """
     if begun is None or order.created is None:
         return None, None, None
@@ -552,9 +557,9 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns the values for the placeholders in a row's texts, by name. ``deposit`` is the deposit
-    as chains show it. If it is None, the paid amount is known only for a DEX swap; in other orders
-    it is called "the payment"."""
+    """Returns the values for the placeholders in the texts of the situation ``row``, by name.
+    ``deposit`` is the deposit as chains show it. Without it, the texts call the amount paid "the
+    payment", except for a DEX swap, whose amount is known."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True
@@ -640,9 +645,9 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Returns the end of a sentence about a refund: how much of the deposit is missing from it;
-    empty if nothing is. The text says that the provider kept an amount only if a chain shows how
-    much arrived."""
+    """Returns the end of a sentence about a refund, which says how much less than the deposit was
+    refunded; empty if nothing is missing. If no chain shows how much arrived, the text compares
+    with the amount asked for and does not say that the provider kept the difference."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"

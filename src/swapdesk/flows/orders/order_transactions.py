@@ -41,8 +41,9 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """A transaction of an order. ``address`` is the order's deposit address that a bundle (one
-    payment for many orders) paid to; None if the order's own field has it."""
+    """A transaction of an order. If it is a bundle (one payment for many orders), ``address`` is
+    the address to which it paid this order's deposit. None stands for the deposit address stated in
+    the order."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
@@ -92,8 +93,8 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The payment as it is called in a letter to a customer, to follow the word "your":
-        ``12,000 USDT``, or ``payment of another token`` if the amount is unknown."""
+        """What a letter to a customer calls the payment after the word "your": ``12,000 USDT``, or
+        ``payment of another token`` if the amount is unknown."""
         return "payment of another token" if self.amount is None else self.what
 
     @property

@@ -15,13 +15,13 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """The payment of an order by its batch's bundle, which is one transaction for many orders.
+    """The payment of an order by its batch's bundle, which is one transaction that pays many
+    orders.
 
-    ``state`` is prepared until the bundle is sent, and if the bundle paid nobody; sent while the
-    bundle is under way; done once the deposit address has the money; refused if the group was paid
-    without this order. ``money`` says where the money is, to be shown after the word Funds;
-    ``place`` is its short form. Both end with a full stop. ``actor`` acts next, and ``due`` is what
-    the actor does.
+    ``state`` is prepared if the bundle is not sent yet or paid nobody, sent while it is under way,
+    done once the deposit address has the money, and refused if the bundle paid other orders but not
+    this one. ``money`` says where the money is, to be shown after the word Funds; ``place`` is its
+    short form. Both end with a full stop. ``actor`` acts next, and ``due`` is what the actor does.
     """
 
     state: State
@@ -57,8 +57,8 @@ dealt with.
 
 class SwapPayment(Struct, frozen=True):
     """The transaction of a DEX swap. ``state`` is prepared until it is signed, done once it was
-    executed, or refused because of ``failure``. ``money`` says where the money is until the swap,
-    to be shown after the word Funds, and ends with a full stop."""
+    executed, or refused; ``failure`` then says why. ``money`` says where the money is until the
+    swap, to be shown after the word Funds. It ends with a full stop."""
 
     state: State
     money: str

@@ -58,8 +58,8 @@ class Certainty(StrEnum):
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """A row of the table of situations. Texts are templates. A text that is None is taken from the
-    row that follows from the service's state."""
+    """A situation that an order can be in, with its condition and its texts. Texts are templates. A
+    text that is None is taken from the situation that follows from the service's state."""
 
     code: str
     """The row's name in the journal and in JSON: ``failed stuck``."""
@@ -115,7 +115,7 @@ class Situation(Struct, frozen=True, eq=False):
 
 class Knowledge(Struct, frozen=True):
     """What this desk knows of an order besides the service's state. :func:`known_better` chooses a
-    row by it."""
+    situation by it."""
 
     reported: Situation
     """The row that follows from the service's state."""
@@ -977,8 +977,8 @@ def situation_of(order: Order) -> Situation:
 
 
 def known_better(known: Knowledge) -> Situation | None:
-    """Returns the row to use in place of the row for the service's state, because this desk knows
-    more. None if it does not."""
+    """Returns the situation that applies because this desk knows more than the service, in place of
+    the one that follows from the service's state. None if this desk does not know more."""
     rows = _OF_DESK.get(known.display) or _OF_DESK[OTHER]
     return next((row for row in rows if row.known is not None and row.known(known)), None)
 
@@ -990,8 +990,8 @@ def awaits_deposit(order: Order) -> bool:
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
-    """Returns the row that compares a payment with what the order asked for, such as "too little"
-    (contract 8.10 to 8.12). The service makes no such comparison."""
+    """Returns the situation that describes how a payment compares with what the order asked for,
+    such as "too little came" (contract 8.10 to 8.12). The service makes no such comparison."""
     asked = order.in_token
     if paid.missing:
         return _payment("missing")
@@ -1033,9 +1033,9 @@ _WIDE = Context(prec=200)
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
     """Returns the deposit as one payment; None if ``payments`` is empty.
 
-    Payments that moved money are used. If there are none, payments that wait for a block are; if
-    there are none of these either, all are. Payments with the same chain, token and memo are added
-    up. If several sums result, the one that fits the order worst is returned.
+    Only payments that moved money count. If none did, those that wait for a block count, and if
+    there are none of these either, all count. Payments with the same chain, token and memo are
+    added up. If several sums result, the one that fits the order worst is returned.
     """
     sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
     moved = [paid for paid in payments if paid.moved]
@@ -1050,8 +1050,8 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
     """Returns the result of :func:`match_payment` for a deposit that the service has not seen yet.
-    Returns None if there is no such deposit, and for a DEX swap paid as asked, which another row
-    describes."""
+    Returns None if there is no such deposit, and for a DEX swap paid as asked, which another
+    situation describes."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)
@@ -1059,8 +1059,8 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
 
 
 def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
-    """Returns the first payment with the amount of both, the earlier time and the lower number of
-    confirmations. Unchanged if an amount is unknown."""
+    """Returns ``first`` with the sum of both amounts, the earlier time and the lower number of
+    confirmations. Returns ``first`` unchanged if an amount is unknown."""
     if first.amount is None or second.amount is None:
         return first
     times = [paid.at for paid in (first, second) if paid.at is not None]

@@ -28,7 +28,7 @@ class NotThisSwap(Exception):
 
 def told_by(order: Order) -> dict[str, Any]:
     """Returns the order's metadata (contract 10.8), which describes the transaction to send. The
-    metadata is an object in the answer to a create and JSON text in all other answers. Raises
+    service sends it as an object when the order is created, and as JSON text later. Raises
     NotThisSwap if there is no usable metadata."""
     metadata = order.metadata
     if isinstance(metadata, str):
@@ -42,9 +42,9 @@ def told_by(order: Order) -> dict[str, Any]:
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """Returns whether two states of an order ask for the same transaction; True also if one has no
-    metadata. A member that only one of them has is ignored, unless it changes the kind of the
-    transaction."""
+    """Returns whether ``created`` and ``read``, two states of an order, ask for the same
+    transaction. True also if one of them has no metadata. A member of the metadata that only one of
+    them has is ignored, unless it changes the kind of the transaction."""
     try:
         first, second = told_by(created), told_by(read)
     except NotThisSwap:

@@ -51,15 +51,16 @@ class TrackedOrder(Struct, frozen=True):
     """True if a batch of this desk created the order. The batch's bundle pays the order, so nobody
     may pay it singly."""
     batch_payment: BatchPayment | None = None
-    """The payment by the batch's bundle; None for an order outside a batch, and once the service
-    has seen the deposit."""
+    """The payment by the batch's bundle, read from the journal while the service has not seen the
+    deposit. None if there is none."""
     swap_payment: SwapPayment | None = None
     """The payment of a DEX swap; None for any other order, and once the service has seen the
     transaction."""
     away: str | None = None
     """The ``trouble`` that the user marked as dealt with; None if the user marked none."""
     own_payment: OrderTransaction | None = None
-    """The newest deposit that this desk sent; None if it sent none."""
+    """The newest deposit that this desk sent, read from the journal while the order waits for its
+    deposit. None if there is none."""
     payments: tuple[PaidOnChain, ...] = ()
     """Payments to the order's deposit address that were looked up on chains."""
     paid_at: datetime | None = None

@@ -55,8 +55,8 @@ class AddressBookError(ValueError):
 
 class BookEntry(Struct, frozen=True):
     """One named address. ``kind`` is the kind of chain; ``chain`` is the short name of the only
-    chain that the entry is for, or None. ``memo`` is always sent with payments to the address.
-    ``own`` is True for the user's own wallet."""
+    chain that the entry is for, or None. ``memo`` is the memo that payments to the address need, or
+    None. ``own`` is True for the user's own wallet."""
 
     name: str
     address: str
@@ -71,8 +71,8 @@ class BookEntry(Struct, frozen=True):
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """Returns True if the entry is for this kind of chain and, if both name a chain, for the
-        same chain."""
+        """Returns True if the entry is for this kind of chain and for this chain. An entry without
+        a chain fits every chain of its kind; if ``chain`` is None, only the kind is compared."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()

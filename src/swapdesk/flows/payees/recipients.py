@@ -128,8 +128,8 @@ def check_memo(
     text: str | None, waived: bool, token: Token, *, on_chain: bool = False
 ) -> MemoCheck:
     """Checks the memo or destination tag for a payout of ``token``. If the user typed the phrase
-    ``NO MEMO``, or if ``waived`` is True (``--memo ""`` in a command), no memo is sent. A swap on
-    chains (``on_chain``) never carries a memo."""
+    ``NO MEMO``, or if ``waived`` is True (``--memo ""`` in a command), no memo is sent. An on-chain
+    swap (``on_chain``) never carries a memo."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
@@ -180,7 +180,8 @@ def check_memo_of(
 ) -> MemoCheck:
     """Checks the memo as :func:`check_memo` does, and compares it with the memo that belongs to
     ``recipient``. With a different memo, or none, an exchange would credit somebody else, so the
-    user must agree to a difference. A swap on chains is refused if the recipient has a memo."""
+    user must agree to a difference. An on-chain swap (``on_chain``) is refused if the recipient has
+    a memo."""
     if on_chain:
         return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
@@ -306,12 +307,12 @@ def check_refund(
     memo: str | None = None,
 ) -> RecipientCheck:
     """Checks whether the deposit of ``token`` can be refunded to ``text`` on its chain if the swap
-    fails. An empty address is accepted unless ``required`` is True, because of a fixed rate or of
-    the route.
+    fails. An empty address is accepted unless ``required`` is True, which it is for fixed rates and
+    some routes.
 
-    The memo is ``memo``, or that of the address book if this is None; an empty text means no memo.
-    A refund without its memo is lost, so the user must agree to a memo that differs from that of
-    the address book.
+    If ``memo`` is None, the memo that the payment link or the address book states is used; an empty
+    text means no memo. A refund without its memo is lost, so the user must agree to a memo that
+    differs from the stated one.
     """
     if not text.strip():
         on = token.chain_data.name

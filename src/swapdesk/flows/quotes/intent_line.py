@@ -61,13 +61,13 @@ class TokenChoice(Struct, frozen=True):
 
     def question(self, key: str = BOUGHT_KEY) -> str:
         """Returns a sentence that says which key chooses among the chains of a symbol and which
-        chain is chosen now. For a choice that is :attr:`tied`."""
+        chain is chosen now. It is meant for a choice that is :attr:`tied`."""
         row = self.row
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
         """Returns a short text that counts the tokens or chains that the word can mean: ``USDC is
-        on 5 chains``. Empty if the word means a single token. ``can`` is the verb."""
+        on 5 chains``. ``can`` is the verb of this text. Empty if the word means a single token."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -113,17 +113,17 @@ equal candidates; keys select the other candidates."""
 
 
 class IntentLine(Struct, frozen=True):
-    """What the line says so far.
+    """What was read from the line so far.
 
     ``message`` is the fault or the next step, and ``place`` is the 0-based index of the character
-    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. ``hints`` are
-    shown below the line; ``both_hints`` are the hints of both tokens if each word can mean several.
+    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. It may have
+    been written as a ``share`` of the wallet's balance or in ``dollars``; ``derived`` then says how
+    it was computed. If ``wants_amount`` is True, only the amount is missing. ``recipient`` is the
+    address or payment link of the payee; empty if the payee is a name.
 
-    ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index of the present one,
-    and ``choices`` is the number of values of ``choose``. If ``wants_amount`` is True, only the
-    amount is missing. ``recipient`` is the address or payment link of the payee; it is empty if the
-    payee is a name. ``share`` (of the wallet's balance) or ``dollars`` is the amount as it was
-    written; ``derived`` says how ``amount`` follows from it.
+    ``hints`` are shown below the line; if both words can mean several tokens, ``both_hints`` has a
+    short hint for each. ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index
+    of the present one, and after ``choices`` key presses the first choice returns.
     """
 
     state: LineState
@@ -148,7 +148,7 @@ class IntentLine(Struct, frozen=True):
 
     @property
     def ready(self) -> bool:
-        """True if Enter may ask for quotes."""
+        """True if the line is complete, so that Enter may ask for quotes."""
         return self.state in ("valid", "ambiguous")
 
     @property
@@ -204,13 +204,13 @@ def parse_intent_line(
     check: CheckPayee | None = None,
     private: bool = False,
 ) -> IntentLine:
-    """Reads the line. Never raises: a fault is reported in the result.
+    """Returns what the line ``text`` says. Never raises: a fault is reported in the result.
 
-    ``choose`` counts the presses of the key that selects the next token bought and, after the last
-    of these, the next token sold. ``sold`` counts the presses of the key that selects the next
-    token sold. Counting starts over after the last token.
+    ``choose`` counts the presses of the key that selects the next token bought; after the last
+    token bought, the key selects the next token sold. ``sold`` counts the presses of the key that
+    selects only the next token sold. After the last token, the first one follows.
 
-    If ``private`` is True, the line is a private send: only tokens are chosen that can be sent
+    If ``private`` is True, the line is a private send. Then only tokens are chosen that can be sent
     privately and whose chain has addresses of the recipient's form, so that no quote is spent on
     other tokens.
     """
@@ -311,8 +311,8 @@ def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
     """Returns a line with the amount as it was written. A share of the balance, or dollars, are
-    converted later, once the token is known. Raises _Stop with the finished line if the amount is
-    wrong or unfinished."""
+    converted later, once the token is known. ``alone`` is True if the line has no other word.
+    Raises _Stop with the line as it is if the amount is wrong or unfinished."""
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
@@ -446,8 +446,8 @@ def _pair(
     first: int,
 ) -> IntentLine:
     """Returns the line completed as a swap. ``tokens`` are the candidates for the token sold and
-    for the token bought; ``choose`` and ``first`` count the key presses as in
-    :func:`parse_intent_line`."""
+    for the token bought. ``choose`` and ``first`` count the presses of the keys that select the
+    next token bought and the next token sold."""
     (sells, buys), catalog = tokens, context.catalog
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
@@ -528,8 +528,9 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
-    """Returns the end of reading for a line with a payment link but no token sold before it. Its
-    message says what the link asks for and what is missing."""
+    """Returns the exception that ends the reading of a line with a payment link but without a token
+    to sell. The line in the exception has a message that says what the link asks for and what is
+    missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:
@@ -544,9 +545,9 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
 def _to_link(
     line: IntentLine, words: list[_Word], context: _Known, choose: int, first: int
 ) -> IntentLine:
-    """Returns the line completed for a payment link at its end. The link states the token bought,
-    the recipient and, if the line has no amount, the amount. If the link asks for the token that is
-    sold, the line becomes a private send."""
+    """Returns a line that ends with a payment link, completed from the link. The link states the
+    token bought, the recipient and, if the line has no amount, the amount. If the link asks for the
+    token that is sold, the line becomes a private send."""
     *before, word = words
     sells = _candidates(line, before[-1], context.catalog)
     buys = _linked(line, word, context)
@@ -672,7 +673,7 @@ def _walked(
 ) -> IntentLine:
     """Returns the line with its hints, with the tokens that a key selects in turn, and with its
     final state: ``valid``, or ``ambiguous`` with a message that names the key. ``choose`` and
-    ``first`` count the presses of the keys so far."""
+    ``first`` count the key presses so far."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]

@@ -41,8 +41,9 @@ from swapdesk.flows.quotes.ranking import (
     note_of,
     usd_in_output,
 )
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import MarkupType, Quote, RouteType
+from swapdesk.wire.quotes import MarkupType, Quote
 
 NOTE_WIDTH = 6
 
@@ -59,11 +60,11 @@ _MARKUP_UNITS: dict[str, str] = {
 class QuoteColumn(Struct, frozen=True):
     """A column of the quotes.
 
-    ``head`` is its head in the table of the command ``quote``; None leaves the column out there.
-    ``label`` is its head on the quotes screen and may name the ``{token}`` that routes are compared
-    in; an empty label leaves the column out. ``width`` is in cells. Cells are aligned at the
-    decimal point if ``align`` is ``point``. On a narrow screen the column with the lowest
-    ``priority`` above 0 is left out first; columns with 0 always stay.
+    ``head`` is its head in the table of the command ``quote``; if None, that table does not have
+    the column. ``label`` is its head on the quotes screen; if empty, the screen does not have the
+    column. A ``{token}`` in ``label`` stands for the token in which routes are compared. ``width``
+    is in cells. On a narrow screen the column with the lowest ``priority`` above 0 is left out
+    first; columns with 0 always stay.
     """
 
     name: str
@@ -182,8 +183,9 @@ QUOTE_COLUMNS = (
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """The best valid route of a type. ``holds`` says who has custody of the money, ``knows`` who
-    knows both sides. If there is no valid route, ``best`` is None and ``missing`` says why."""
+    """The best valid route of a type. ``holds`` says who has custody of the money, and ``knows``
+    who learns both ends of the swap. If there is no valid route, ``best`` is None and ``missing``
+    says why."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -311,8 +313,8 @@ class Waterfall(Struct, frozen=True):
         return tuple(step for step in self.steps if step.part is part)
 
     def written(self, amount: Decimal) -> str:
-        """Returns an amount as text with as many decimal places as ``net`` or ``lines`` is shown
-        with, whichever has more, at most eight. The amount is rounded down, so that a payout is not
+        """Returns an amount as text. It has as many decimal places as ``net`` or ``lines``,
+        whichever has more, but at most eight. The amount is rounded down, so that a payout is not
         overstated."""
         shown = (table_amount(self.net), table_amount(self.lines))
         return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))
@@ -353,10 +355,10 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """Returns a warning about the route as a sentence: that the lines do not add up to the stated
-    net amount, or that nothing is left after fees. Empty if neither is the case.
+    """Returns a warning about the route as a sentence: the steps do not add up to the net amount
+    that the service states, or nothing is left after fees. Empty if neither is the case.
 
-    ``lines`` and ``net`` are the two amounts as the screen writes them.
+    ``lines`` (the sum of the steps) and ``net`` are the two amounts as the screen writes them.
     """
     size = percent(steps.gap).lstrip("−+")
     sentence = {
@@ -448,9 +450,9 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """Returns the step that says whether the lines add up. ``summed`` is True if a fee is added to
-    the payout; if it is False, the payout is the only line. ``gap`` is the difference in
-    percent."""
+    """Returns the step that says whether the added lines of the calculation equal the stated net
+    amount. ``summed`` is True if a fee is added to the payout, False if the payout is the only
+    line. ``gap`` is the difference in percent."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

@@ -20,9 +20,10 @@ from msgspec.structs import force_setattr, replace
 
 from swapdesk.flows.notation import counted
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.codec import refuse_deep
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
-from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery
 from swapdesk.wire.tokens import Token
 
 MOST_MARKUP = Decimal(4)
@@ -50,12 +51,12 @@ class WishRefused(ValueError):
 
 
 class Rotation(Struct, frozen=True):
-    """Settings for payout wallet rotation: a private route pays from a wallet other than those of
+    """Settings for payout wallet rotation: a private route pays from a wallet that did not pay
     recent orders (contract 6.18).
 
-    ``deviation`` is the largest loss in percent that is accepted for rotation, and ``lookback`` is
-    the number of recent orders that count. If ``fallback`` is True and no route with rotation is
-    left, a route without rotation is taken.
+    ``lookback`` is the number of recent orders that count. ``deviation`` is the largest loss in
+    percent that rotation may cost. If ``fallback`` is True and no route with rotation is left, a
+    route without rotation is taken.
     """
 
     deviation: Decimal = Decimal(5)
@@ -272,8 +273,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """Returns a request for the same tokens and amount with ``options``. If they name another
-        account, the sender and receiver become None."""
+        """Returns a request for the same tokens and amount with ``options``. If ``options`` name an
+        account other than that of this request, the sender and receiver become None."""
         return QuoteRequest.of(
             options,
             self.token_in,

@@ -27,6 +27,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import (
     ROUGH,
     AmountError,
@@ -35,14 +36,7 @@ from swapdesk.wire.encoding.numbers import (
     survives_double,
 )
 from swapdesk.wire.encoding.time_range import within_range
-from swapdesk.wire.quotes import (
-    Limits,
-    PairLimits,
-    PairLimitsQuery,
-    PrivateSendQuote,
-    Quote,
-    RouteType,
-)
+from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, PrivateSendQuote, Quote
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -112,8 +106,9 @@ def typed_amount(text: str, token: Token) -> Decimal:
 
 
 def lost_digits(amount: Decimal) -> str:
-    """Returns a sentence with the amount that the service will receive, if the service, which
-    computes in binary doubles, cannot keep all digits. Empty if it can."""
+    """Returns a sentence that says which amount the service will receive, because the service
+    computes in binary doubles and cannot keep all digits of ``amount``. Empty if it can keep
+    them."""
     if survives_double(amount):
         return ""
     sent = exact_amount(as_double(amount))
@@ -127,8 +122,8 @@ def bounds_of(
     receive: bool = False,
 ) -> Bounds | None:
     """Returns the smallest minimum and the largest maximum over the route types in ``types``.
-    Returns None if no limits are known, if none of the types has limits, or if one of them names no
-    minimum.
+    Returns None if no limits are known, if none of the types has limits, or if a type has limits
+    without a minimum.
 
     If ``receive`` is True, the bounds are for the amount that arrives (``minOut``, ``maxOut``).
     """
@@ -293,9 +288,8 @@ class QuoteResult(Struct, frozen=True):
         """The lowest minimum of the routes that refused the amount as too small, with the
         provider's name. None if there is no such route.
 
-        If the request states the output, the value is the lowest amount that may arrive, taken from
-        the pair's limits and without a provider, because a quote's own minimum is in the token
-        sold.
+        If the request states the output, the value is the pair's lowest output, without a provider.
+        The minimum of a quote cannot be used then, because it is in the token sold.
         """
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
@@ -351,7 +345,8 @@ class QuoteDesk:
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
         """Asks for every route, with one call for each kind of rate, and returns the routes ranked.
-        ``on_repeat`` decides before a failed call is repeated.
+        Before a failed call is repeated, ``on_repeat`` is called; if it returns False, the call is
+        not repeated.
 
         If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
         no call succeeded.
@@ -376,8 +371,8 @@ class QuoteDesk:
     async def ask_rate(
         self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """Asks for the quotes with one kind of rate and returns a new result. In it they replace
-        the quotes of that kind in ``result``; the quotes of the other kind are kept. Raises
+        """Asks for the quotes with one kind of rate and returns a new result. The new quotes
+        replace those of the same kind in ``result``; quotes of the other kind are kept. Raises
         ClientError."""
         _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
@@ -452,8 +447,8 @@ class QuoteDesk:
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
     """Returns the quote with its end converted to the desk's clock. ``ahead`` is how far the
-    service's clock is ahead of it. Without the conversion, all quotes would seem expired on a
-    machine whose clock is a minute fast."""
+    service's clock is ahead of the desk's. Without the conversion, all quotes would seem expired on
+    a machine whose clock is a minute fast."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
@@ -487,9 +482,9 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
 def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
-    """Returns XMR if the request fixed it as the token in which the two legs of a private route
-    meet. None otherwise, because the chain that an intermediate refund address belongs to is not
-    known then (contract 7.12)."""
+    """Returns XMR, if the request demands that the two legs of a private route meet on XMR.
+    Otherwise the token on which they meet, and so the chain of an intermediate refund address, is
+    not known, and the result is None (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -499,8 +494,8 @@ def find_intermediate_token(
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """Returns the row in the newer ``result`` for the same provider and route as ``before``. None
-    if there is no such row or it pays nothing. Private routes name no provider, so the best private
-    route with the same kind of rate stands for them."""
+    if there is no such row or it pays nothing. A private route names no provider; for it, the best
+    private route with the same kind of rate is returned."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -546,8 +541,8 @@ class AskingAgain:
         return True
 
     def answered(self) -> None:
-        """Records that an answer arrived. If no call had to be repeated, each call of the next
-        request is again counted once."""
+        """Records that an answer arrived. If no call had to be repeated, sets :attr:`most` back to
+        1."""
         if self._repeat is None:
             self.most = 1
 
@@ -566,9 +561,9 @@ class AskingAgain:
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """Returns True once, when it is time to repeat the request, and False if that time was
-        missed by more than :data:`LATE` seconds. Called about every second while the page is in
-        view."""
+        """Returns True once, when it is time to repeat the request. If that time was missed by more
+        than :data:`LATE` seconds, the repeat is given up and the result is False. Called about
+        every second while the page is in view."""
         if self._due is None or now < self._due:
             return False
         waited_for, self._due = now - self._due <= LATE, None

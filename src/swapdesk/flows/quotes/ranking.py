@@ -1,9 +1,9 @@
 """Ranks routes by what they pay, and says which routes cannot be used and why.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8). If the request states
-the output, all routes pay the same and are compared on ``amountIn``, lowest first. Only usable
-routes are ranked, because otherwise a route with an error could be first. A net amount above the
-payout is not believed (contract 6.7, 6.21).
+Routes are compared on ``netAmountOut`` or, if the service states none, on ``amountOut`` (contract
+6.8). If the request states the output, all routes pay the same and are compared on ``amountIn``,
+lowest first. Only usable routes are ranked, because otherwise a route with an error could be first.
+A net amount above the payout is not believed (contract 6.7, 6.21).
 
 The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
 gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
@@ -27,8 +27,9 @@ from msgspec.structs import replace
 
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import AmountType, FilteredReason, Quote, RouteType
+from swapdesk.wire.quotes import AmountType, FilteredReason, Quote
 
 FeesKind = Literal["in price", "usd", "unknown"]
 """How a quote states its fees. ``in price``: they are part of the rate. ``usd``: ``feeUsd`` states
@@ -105,8 +106,8 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
     """Returns the text of the last column for a route's badges. ``approve`` comes first, because it
-    costs a transaction. Badges in ``common``, which most routes have, are left out. A badge in
-    ``common`` that states a condition and that this route lacks is written as ``no memo``."""
+    costs a transaction. Badges in ``common``, which most routes have, are left out. If the route
+    lacks a condition that is in ``common``, the text says so, as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -357,9 +358,8 @@ def comparison_key(quote: Quote) -> Decimal | None:
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns, for the rows whose place differs between the two rankings, the place in ``before``
-    by the quote id in ``after``. Rows without a provider are left out, because they cannot be
-    recognized."""
+    """Returns, by quote id, the place in ``before`` of each row of ``after`` whose place has
+    changed. Rows without a provider are left out, because they cannot be recognized."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -439,9 +439,10 @@ gas. ``time`` sorts by duration; the rows keep the places they have in the ranki
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the table as it is sorted now. ``figure`` is the amount by which routes are
-    compared; None if it is to include gas and the gas is unknown, and the row is then last. The
-    differences are measured from the best row that is still valid; None without a figure."""
+    """A route in the table, in its present order. ``figure`` is the amount by which routes are
+    compared; None if the comparison includes gas and the gas of this route is unknown, which puts
+    the row last. The differences are measured from the best row that is still valid; None without a
+    figure."""
 
     row: RankedQuote
     place: int
@@ -465,7 +466,8 @@ class Arrangement(Struct, frozen=True):
         return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
-        """Returns the arrangement with the order that follows the present one."""
+        """Returns the arrangement with the next sort order, in the sequence ``net``, ``all-in``,
+        ``time``."""
         orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
         return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 
@@ -537,8 +539,8 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place of each row if sorted by the all-in amount, by quote id. Rows with unknown
-    gas are last, in the sequence of the ranking."""
+    """Returns the place of each row in the order of the all-in amount, by quote id. Rows with
+    unknown gas are last, in the sequence of the ranking."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

@@ -30,8 +30,8 @@ _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, Display
 
 
 class Recent(Struct, frozen=True):
-    """An earlier request, as a line to be asked again. ``text`` is the line, which means the same
-    tokens; ``at`` is when the intent was confirmed."""
+    """An earlier request, as a line to be asked again. Reading ``text`` gives the same tokens;
+    ``at`` is when the intent was confirmed."""
 
     text: str
     route: Route
@@ -50,8 +50,8 @@ def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> lis
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Returns the intents as lines to be asked again, at most ``limit``, in the sequence of
-    ``intents``. Each text occurs once."""
+    """Returns the intents as lines that the user can send again, at most ``limit``, in the sequence
+    of ``intents``. Each text occurs once."""
     lines: dict[str, Recent] = {}
     seen: set[tuple[object, ...]] = set()
     for intent in intents:
@@ -108,10 +108,11 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 class ProviderRecord(Struct, frozen=True):
     """How orders of this desk ended at one provider.
 
-    ``minutes`` is the median time in minutes that completed orders took, from the deposit (or the
-    creation, if the deposit's time is unknown) to the payout. ``said`` is the median of the
-    service's estimates for them, in minutes. ``to_quote`` is the median difference between payout
-    and quote, in percent of the quote. Each is None if no order has the values.
+    ``minutes`` is the median time that completed orders took until the payout. It counts from the
+    deposit or, if the time of the deposit is unknown, from the creation. ``said`` is the median of
+    the service's estimates for these orders, also in minutes. ``to_quote`` is the median difference
+    between payout and quote, in percent of the quote. Each is None if no order has the necessary
+    values.
     """
 
     completed: int

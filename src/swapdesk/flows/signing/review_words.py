@@ -33,8 +33,8 @@ NOTHING_SIGNED = "Nothing of this was signed."
 
 
 class Moved(Struct, frozen=True):
-    """What one holder gains or loses in a simulation. Each of ``amounts`` is an amount, negative if
-    it leaves the holder, and the token's symbol. ``yours`` is True for the signing account."""
+    """What one holder gains or loses in a simulation. ``amounts`` are (amount, token symbol) pairs;
+    an amount that leaves the holder is negative. ``yours`` is True for the signing account."""
 
     holder: str
     yours: bool
@@ -55,7 +55,7 @@ class Names(Struct, frozen=True):
 
 
 def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
-    """Returns the fields of a review as rows for the screen, in their order. A promised value is
+    """Returns the fields of a review as rows for the screen, in their order. A confirmed value is
     shortened if it only repeats the signed value."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
@@ -80,9 +80,9 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with the parts of a permit's signature merged into one row, if all parts
-    agree with the promise: they are the signature made before, or all are empty. In the first case
-    the row includes the permit's deadline."""
+    """Returns the rows with the parts of a permit's signature merged into one row, provided that
+    every part agrees with what was confirmed. The parts are either those of a signature made before
+    or all empty. In the first case the merged row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
@@ -106,8 +106,9 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Returns the promised text of a line, shortened if it only repeats the signed value. ``own``
-    is the account's address in the spelling of the lines, ``wallet`` the account's name."""
+    """Returns the text of the confirmed value of a line, shortened if it only repeats the signed
+    value. ``own`` is the account's address, written as in the review's lines; ``wallet`` is the
+    account's name."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -131,11 +132,11 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """Counts the fields of a review: ``10 of 11 fields agree, 1 is not in the quote: App data. None
-    contradicts it.``
+    """Returns the counts of a review's fields in words: ``10 of 11 fields agree, 1 is not in the
+    quote: App data. None contradicts it.``
 
     ``promise`` is the word for what the user confirmed, such as ``quote``. A field may also agree
-    with the chain, or with a bound that the desk sets. The fields are those of :func:`match_rows`.
+    with the chain, or with a limit that the desk sets. The fields are those of :func:`match_rows`.
     """
     rows = match_rows(review, Names())
     total = len(rows)
@@ -169,15 +170,15 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Returns the names of the fields for which nothing was promised. Important fields (with
-    ``weight``) come before those that are only a label."""
+    """Returns the names of the fields with which no confirmed value can be compared. Important
+    fields (with ``weight``) come before those that are only a label."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
-    """Returns the balance changes of the review's simulation by holder, the signing account first.
-    Empty if there was no simulation."""
+    """Returns what each holder gains or loses in the review's simulation, the signing account
+    first. Empty if there was no simulation."""
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}
@@ -227,7 +228,7 @@ PAID_BELOW = "who is paid below"
 
 class PaymentRow(Struct, frozen=True):
     """One payment of a review in one row: ``amount`` with its symbol, ``payee`` as an address in
-    groups of characters, and ``promised``, which says whose deposit is paid."""
+    groups of characters, and ``promised``, the words that say whose deposit is paid."""
 
     amount: str
     payee: str
@@ -237,9 +238,9 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Splits the rows of a review into fields and payments: the rows of all fields, with those that
-    several payments share stated once, and one row for each payment. With fewer payments than
-    :data:`FEWEST`, all rows are returned unchanged as fields, and no payments."""
+    """Splits the rows of a review into field rows and payment rows, one for each payment. Field
+    rows that several payments have in common are merged into one. With fewer payments than
+    :data:`FEWEST`, returns all rows unchanged as field rows, and no payment rows."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:
@@ -291,8 +292,9 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with numbered fields of the same name, value and promise merged into one row
-    that states their count, such as ``Memo, 3 times``."""
+    """Merges rows of numbered fields that have the same name, signed value and confirmed value into
+    one row that states their count, such as ``Memo, 3 times``. Returns the merged and all other
+    rows."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

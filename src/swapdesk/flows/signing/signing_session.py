@@ -130,7 +130,7 @@ def promise_ended(session: SigningSession[Any]) -> str:
 class SigningKind(Struct, Generic[A], frozen=True):
     """One kind of work that asks for signatures, such as a swap or a revocation.
 
-    The functions among the fields get the session; those that report its state may raise
+    Fields that are functions are called with the session; those that report its state may raise
     JournalUnavailable. The defaults suit work that consists of a single transaction.
     """
 
@@ -176,16 +176,7 @@ class SigningKind(Struct, Generic[A], frozen=True):
 class SigningSession(Watch, Generic[A]):
     """One piece of work that is signed, from its beginning to its outcome. ``about`` says what the
     work is about, in a form that depends on ``kind``. ``changed`` is called after every change that
-    is to be shown.
-
-    ``token`` is the token that is paid with. ``provider`` is the code and name of the venue that is
-    paid, each None if there is no single venue. ``wallet`` names the account, ``coin`` the native
-    coin of its chain. A transaction counts as final after ``confirmations`` blocks.
-
-    ``asked`` is True if a key pressed in this run of the desk began the work, False if an earlier
-    run left it open. ``called`` describes work that pays no amount. ``notice`` is the end of the
-    closing message: ``is paid. Next: …``.
-    """
+    is to be shown. A transaction counts as final after ``confirmations`` blocks."""
 
     def __init__(
         self,
@@ -209,15 +200,23 @@ class SigningSession(Watch, Generic[A]):
         self.id = id_
         self.about = about
         self.token = token
+        """The token that is paid with."""
         self.journal = journal
         self.clock = clock
         self.provider = provider
+        """The code and name of the venue that is paid; each None if there is no single venue."""
         self.wallet = wallet
+        """The name of the account that pays."""
         self.coin = coin
+        """The native coin of the account's chain."""
         self.confirmations = confirmations
         self.asked = asked
+        """True if a key pressed in this run of the desk began the work, False if an earlier run
+        left it open."""
         self.called = called
+        """A description of work that pays no amount."""
         self.notice = notice
+        """The end of the closing message: ``is paid. Next: …``."""
         self.busy: str = ""
         """The sentence in which the work says what it is doing; empty if it says nothing."""
         self.review: Review | None = None
@@ -302,8 +301,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work stopped where it was asked to, without a failure, so that pressing a key
-        continues it."""
+        """True if the work has reached the step that it was asked to reach, and stopped there
+        without a failure. Pressing a key continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property

@@ -102,10 +102,9 @@ async def carried_out(
     again: str,
 ) -> Outcome | None:
     """Opens the keys of an account, runs ``work`` and returns its outcome; None if ``work``
-    returned None. A failure in the outcome says which key of the keyboard the trader presses next,
-    because it is shown on a screen.
+    returned None. If the work fails, the outcome names the key that the trader presses next.
 
-    Work that an earlier run left open is already signed, so the wallet's keys stay closed for it.
+    Work that an earlier run left open is already signed, so it runs without opening the keys.
     ``account`` is an address; ``again`` tells the trader how to repeat the request.
     """
     try:

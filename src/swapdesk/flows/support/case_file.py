@@ -83,8 +83,8 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def made(self) -> str:
-        """A sentence that says when the file was written and what is masked in it: ``Written
-        2025-11-17 13:51 UTC. Masked in it: addresses, memos.``"""
+        """When the file was written and what is masked in it, as a sentence: ``Written 2025-11-17
+        13:51 UTC. Masked in it: addresses, memos.``"""
         masked = ", ".join(self.masked) or "nothing"
         return f"Written {self.written.astimezone(UTC):%Y-%m-%d %H:%M} UTC. Masked in it: {masked}."
 
@@ -225,7 +225,8 @@ def case_file(
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
     """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``secrets`` are secrets of this desk, which are left out in any case."""
+    ``program`` are versions and settings by name, as from :func:`program_facts`. ``secrets`` are
+    secrets of this desk, which are left out in any case."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))

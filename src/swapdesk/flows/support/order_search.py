@@ -99,8 +99,8 @@ it cannot be asked, or there is nothing to ask it."""
 
 
 class Searched(Struct, frozen=True):
-    """A place that was searched, with its answer. ``said`` is the answer in words: ``matched 1 of
-    318 by deposit address, 4 reads``."""
+    """A place (the journal, the service, its lists, the chains) that was searched, with its answer.
+    ``said`` is the answer in words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -108,9 +108,9 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function that maps words to order ids. The function returns each word with which
-    the id of exactly one journaled order begins, with that id. It returns nothing if the journal
-    cannot be read."""
+    """Returns a function that finds journaled orders by the beginning of their id. It takes words
+    and returns a mapping from word to order id, with each word that begins the id of exactly one
+    order. The mapping is empty if the journal cannot be read."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -164,9 +164,9 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it. It is a payment to the order's
-        deposit address or, if there is none, the transaction that this desk sent for the order.
-        None if neither is known."""
+        """Returns the deposit of an order as its chain shows it: a payment to the order's deposit
+        address. If there is none, returns a transaction that this desk sent for the order, or one
+        that moved nothing and can only concern this order; otherwise None."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -175,8 +175,9 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Returns whether ``paid`` can only concern this order: it is the only order found, and
-        ``paid`` is a transaction on its chain that failed or that the chain does not know."""
+        """Returns whether ``paid`` can only concern this order. That is so if no other order was
+        found, and if ``paid`` is a transaction on the chain of this order's deposit that failed or
+        that the chain does not know."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -225,9 +226,9 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the transaction is part of the order: its payout or refund, or a
-        transaction that this desk sent for it. Without an order id, or if the journal cannot be
-        read, returns False."""
+        """Returns whether the journal has the transaction as part of the order: its payout or
+        refund, or a transaction that this desk sent for it. False without an order id, or if the
+        journal cannot be read."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -390,8 +391,9 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages of the lists that are still to be read. Until the service has stated the
-        number of pages, it is estimated from the orders that this desk knows."""
+        """Number of pages of the service's list that are still to be read. Until the service has
+        stated how many pages there are, the number is estimated from the orders that this desk
+        knows."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -412,9 +414,9 @@ class OrderSearch:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Asks the places that are left, with at most the reads of :attr:`next_cost`. The lists are
-        read only until an order is found. Yields after every step, so that the screen can show the
-        step."""
+        """Asks the places that are left (the service, its lists, the chains), with at most the
+        reads of :attr:`next_cost`. The lists are read only until an order is found. Yields after
+        every step, so that the screen can show the step."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
@@ -518,8 +520,8 @@ class OrderSearch:
         return over or bool(new)
 
     def _match_payments(self) -> None:
-        """Adds the orders that the payments shown by chains went to. A payment that fits a single
-        order is stored with that order."""
+        """Adds the orders whose deposit address received one of the payments that chains showed. A
+        payment that fits a single order is stored with that order."""
         for paid in self.payments:
             meant = self._paid_for(paid)
             self._take(meant, "deposit address that was paid")
@@ -537,10 +539,9 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions that chains are asked for, as readings: those that the text
-        names. If it names none and a single unpaid order was found, these are the newest
-        transaction that this desk sent for that order, and the order's payments that were in no
-        block when last looked up."""
+        """Returns the transactions to look up on chains: those that the text names. If it names
+        none and a single unpaid order was found, returns the newest transaction that this desk sent
+        for that order, and the order's payments that were in no block when last looked up."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -564,8 +565,8 @@ class OrderSearch:
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for the transactions. A None in the list stands for the ledger
-        of a sandbox."""
+        """Returns the nodes to ask for the transactions of :meth:`_transactions`. A None in the
+        list stands for the ledger of a sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -660,8 +661,8 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """A sentence that says why nothing was found, as far as the places' answers tell. Empty if
-        something was found or places are left to ask."""
+        """A sentence that says why nothing was found, as far as the answers of the searched places
+        tell. Empty if something was found or places are left to ask."""
         reason = self._not_found
         return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
@@ -804,8 +805,8 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the lower and upper bound of the amounts that, rounded to the digits in the text,
-    give the amount in the reading."""
+    """Returns the lower and upper bound of the amounts that equal the amount in the reading when
+    they are rounded to as many digits as the text has."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -882,8 +883,8 @@ def not_found_reply(
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """Returns the facts that would find an order and that the text lacks, as noun phrases such as
-    ``the order id``."""
+    """Returns the facts that would help to find an order and that the text lacks, as noun phrases
+    such as ``the order id``."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
@@ -925,9 +926,10 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders whose deposit address the payment went to. If there are several, only
-    those with the payment's memo are returned; if none has it, those that wait for exactly this
-    amount; if none does, those that wait for any deposit."""
+    """Returns the orders to whose deposit address the payment went. If several orders share the
+    address, those with the payment's memo are returned. If none has the memo, those that wait for
+    exactly this amount are returned, and if there are none of these, those that wait for any
+    deposit."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]

@@ -157,8 +157,8 @@ def read_pasted(
     begun: Begun = lambda words: (),
 ) -> PastedText:
     """Returns every reading of ``text``. Never raises. ``is_symbol`` returns True for token symbols
-    of the catalogue, ``own_secrets`` are secrets of this desk that must not be pasted, and
-    ``begun`` returns the words with which the ids of known orders begin."""
+    of the catalogue. ``own_secrets`` are secrets of this desk that must not be pasted. ``begun``
+    takes words and returns those with which the id of a known order begins."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -225,8 +225,9 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields the text as it is; then, if these differ, the text with letters and digits of other
-    widths and scripts as ASCII, and the text with the escapes of links and e-mails undone.
+    """Yields each spelling in which the text has to be read: the text as it is, then with letters
+    and digits of other widths and scripts as ASCII, and then with the escapes of links and e-mails
+    undone. Spellings that cannot differ are left out.
 
     All of them have to be read, because a digit of another script separates ASCII words, but is a
     digit inside a number.
@@ -301,9 +302,9 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """Returns a tuple: how many of ``pieces``, from index ``at``, form one word; that word, empty
-    if they form none; and whether the pieces may also be several words. ``gaps`` are the texts
-    between the pieces, and ``tried`` is the remaining budget of tries."""
+    """Joins the ``pieces`` from index ``at`` to one word, if they form one. Returns the number of
+    pieces used, the word (empty if there is none), and whether the pieces may also be several
+    words. ``gaps`` are the texts between the pieces. ``tried`` is the remaining budget of tries."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
@@ -356,7 +357,7 @@ _FEW_DIGITS = 8
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
     """Yields each way to join pieces of equal length, from index ``at``, the longest way first: the
-    number of pieces and the joined text. The last piece may be shorter."""
+    number of pieces and the joined text. The last piece may be shorter than the others."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
@@ -455,8 +456,8 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """Returns whether a reading, of which only the beginning is known, is part of another
-        reading, or contains another of its kind."""
+        """Returns whether ``reading`` adds nothing. This is so if only its beginning is known and
+        it is part of another reading, or contains another reading of its kind."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)
@@ -541,9 +542,9 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns the readings that the form of ``run``, a row of characters without blanks, proves. If
-    its form proves none, returns those of its parts. ``level`` is the index of the separators to
-    split it by."""
+    """Returns the readings of ``run``, a row of characters without blanks. If the form of the whole
+    run does not prove a meaning, the run is split and the readings of its parts are returned.
+    ``level`` is the index in ``_PARTED_BY`` of the first separator to split by."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -563,8 +564,8 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
-    """Yields the readings as id and as memo that a word has if it is the whole pasted text, because
-    its form proves nothing else."""
+    """Yields the readings of a word that is the whole pasted text: as an id and as a memo, unless
+    its form proves that it is something else."""
     kinds = {reading.kind for reading in _of_strong_word(word)}
     if _ID.fullmatch(word) and kinds <= {"shortened"}:
         yield Reading("id", word, BEGINNING)
@@ -613,8 +614,9 @@ def _hashes(word: str) -> Iterator[Reading]:
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """Yields a word as one reading that names all the kinds of addresses it can be. Of these kinds
-    only those are kept whose form proves most. Yields nothing if the word is no address."""
+    """Yields one reading of a word as an address, which names the kinds of addresses that the word
+    can be. If its form proves some kinds better than others, such as by a checksum, only these are
+    named. Yields nothing if the word is no address."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -779,9 +781,9 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
 
 
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
-    """Returns the kinds of reading that a word announces for the word after it; empty if none.
-    ``token`` is the word and ``folded`` its lower case; ``before`` is the word in front of it,
-    ``behind`` the text that follows."""
+    """Returns the kinds of reading that a word announces for the word after it, as "memo" does;
+    empty if none. ``token`` is the announcing word and ``folded`` its lower case; ``before`` is the
+    word in front of it, and ``behind`` is the text that follows."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
     noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
@@ -833,8 +835,9 @@ def _amounts(
 ) -> Iterator[Reading]:
     """Yields the readings of amounts: numbers beside the symbol of a token.
 
-    A number that continues in an unknown form is left out, because its first part would be another
-    amount. A number in ``named``, which was read as an id or a memo, is left out too.
+    A number is left out if the text goes on in a form that is not understood, because then only a
+    part of the number may have been read. A number in ``named``, which was read as an id or a memo,
+    is left out too.
     """
     used = 0
     for match in _NUMBER.finditer(text):
@@ -861,8 +864,8 @@ def _amounts(
 
 
 def _begins(text: str, start: int) -> bool:
-    """Returns whether a number begins at ``start``, and ``start`` is not inside a longer number, a
-    date or a word."""
+    """Returns whether a number may begin at ``start``. It may not if ``start`` is inside a longer
+    number, a date or a word."""
     if not start:
         return True
     before = text[start - 1]
@@ -878,8 +881,8 @@ _POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
-    """Returns whether a number ends before ``end``, and ``end`` is not inside a longer number, a
-    date or a word."""
+    """Returns whether a number may end before ``end``. It may not if ``end`` is inside a longer
+    number, a date or a word."""
     behind = text[end : end + 2]
     if not behind:
         return True
@@ -903,8 +906,8 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
     """Returns the amounts that ``number``, digits that may have blanks between them, can mean. If
-    the blanks separate several numbers, ``last`` selects the last of them, and otherwise the first
-    is used."""
+    the blanks separate several numbers, only one of them is used: the last if ``last`` is True,
+    otherwise the first."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (

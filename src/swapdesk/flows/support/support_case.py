@@ -128,8 +128,8 @@ class CaseFacts(Struct, frozen=True):
 
     @property
     def status(self) -> OrderStatus:
-        """What the order means to its customer. If the order was not confirmed at this desk, the
-        desk would hide its deposit address; that is ignored here, because it does not concern the
+        """What the order means to its customer. For an order that was not confirmed at this desk,
+        this ignores that the desk hides the deposit address, because that does not concern the
         customer."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
@@ -137,8 +137,8 @@ class CaseFacts(Struct, frozen=True):
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """Returns what was known when the state ``seen[number]`` was received, as far as the
-        journal kept it."""
+        """Returns the facts as they were known when the state ``seen[number]`` was received, as far
+        as the journal kept them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(
@@ -225,7 +225,8 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns the diagnosis with another rule, owner and act. ``cause`` is put before its present
+    """Returns the diagnosis for a circumstance that outweighs the order's situation. ``rule``,
+    ``owner`` and ``act`` replace the present ones, and ``cause`` is put in front of the present
     cause."""
     return replace(
         diagnosis,
@@ -264,8 +265,8 @@ def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagno
 
 
 def for_support(text: str) -> str:
-    """Returns a text about an order reworded for support: where it says "you" or "your" it means
-    the customer, so that these words are replaced."""
+    """Returns a text that was written for the customer, reworded for support: "your wallet" becomes
+    "the customer's wallet"."""
     for yours, theirs in _CUSTOMER:
         text = text.replace(yours, theirs)
     return text
@@ -656,11 +657,11 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """Returns an intent line to swap again: ``0.49994 btc.bitcoin eth.ethereum``. Its amount is the
-    refund of a refunded order, or the amount asked for by an order that expired unpaid.
+    """Returns an intent line to swap again: ``0.49994 btc.bitcoin eth.ethereum``.
 
-    Returns an empty text for every other order, if a token is no longer listed, or if a chain shows
-    a payment to the expired order.
+    Its amount is the refund of a refunded order, or the amount asked for by an order that expired
+    unpaid. The result is empty for any other order, for a token that is no longer listed, and if a
+    chain shows a payment to the expired order.
     """
     order = tracked.order
     display = display_of(order)

@@ -83,8 +83,8 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
     """Returns a sentence about a rate limit. ``again`` is a phrase that says when the desk repeats
-    the call by itself, empty if it does not. Without ``again``, the sentence names the wait in
-    seconds that the service stated, or ``seconds`` by the desk's own count."""
+    the call by itself; empty if it does not. In that case the sentence says how long to wait: as
+    long as the service stated or, if it stated nothing, ``seconds`` by the desk's own count."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."

@@ -77,9 +77,10 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """The outcome of an intent (what the user confirmed) whose create an earlier run of the desk
-    did not finish. ``what`` describes the intent and ``said`` its outcome. ``service_id`` is its
-    order, None if no order is known. ``intent_id`` is set only if the outcome is unknown."""
+    """The outcome of an intent (what the user confirmed) that an earlier run of the desk left
+    without a known outcome. ``what`` describes the intent and ``said`` its outcome. ``service_id``
+    is its order, None if no order is known. ``intent_id`` is set only if the outcome is still
+    unknown."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -89,8 +90,8 @@ class OpenFinding(Struct, frozen=True):
 
 
 def findings(report: ResumeReport) -> list[OpenFinding]:
-    """Returns one finding for each intent whose create an earlier run of the desk did not
-    finish."""
+    """Returns one finding for each intent that an earlier run of the desk left without a known
+    outcome."""
     created_orders = [
         OpenFinding(
             "found" if created.withheld is None else "withheld",
@@ -121,8 +122,9 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns a sentence about a create that ended after the user had left its screen. The sentence
-    describes the intent, and says that no order was created or that the outcome is unknown."""
+    """Returns a sentence for a user who had left the screen when the create request ended without a
+    known order. It describes the intent, and says that no order was created or that the outcome is
+    unknown."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):
@@ -162,8 +164,8 @@ def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
     """Returns at most ``limit`` states from the journal, newest first. ``known`` returns the loaded
-    order of an id, or None. An order that ended because its swap was never signed is called so,
-    whatever state the service reported."""
+    order of an id, or None. An order that ended because its swap was never signed is listed as not
+    signed, whatever state the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

@@ -43,8 +43,9 @@ class Writing(NamedTuple):
 
 class OrderWrites:
     """Queues of order states that wait to be written to the journal. ``written`` is called on the
-    event loop with the ids of the orders to announce: after each commit, after a commit that the
-    journal refused, and at once if only figures changed."""
+    event loop with the ids of the orders to announce. It is called after each commit, and also if
+    the journal refused the commit. Changes of only amounts or times are announced before they are
+    written."""
 
     def __init__(
         self,
@@ -78,8 +79,8 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state that differs from the order's last state only in amounts and times, which
-        are written to the journal later."""
+        """Queues a state that differs from the order's last state only in figures (amounts and
+        times). The journal gets it later than other states."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)

@@ -1,5 +1,5 @@
-"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, a
-deposit by hand, the transaction of a swap on chains.
+"""Reads from the journal the state of payments that this desk makes: the bundle of a batch, the
+deposit of a single order, the transaction of a DEX swap.
 
 The service says only that these orders wait. Other desks and commands of this home also write the
 journal, so it is read repeatedly; the orders of a group take one query.
@@ -48,10 +48,11 @@ class BatchPayments(Protocol):
     a group that another desk created, and raise JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Returns a value that changes if the state of the group's payment changes."""
+        """Returns a value that differs from an earlier one if the state of the group's payment has
+        changed since."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns the state of the group's payment as it concerns one order of the group."""
+        """Returns how far the deposit of one order in the group is paid."""
 
 
 class BatchedOrders:
@@ -101,8 +102,9 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``tracked`` with the state of its group's payment, read from the journal. An
-        order that has no group, or whose deposit the service has seen, is returned unchanged."""
+        """Returns ``tracked`` with the state of its group's payment, read from the journal. Returns
+        it unchanged if it has no group, was confirmed individually at this desk, or has a deposit
+        that the service has seen."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -119,9 +121,9 @@ _NEVER = object()
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Returns whether the order was not confirmed singly at this desk and the service has not seen
-    its deposit: the order waits for the deposit, or expired without one. Such an order may belong
-    to a batch."""
+    """Returns whether an order waits for its deposit or expired without one, according to the
+    service, and was not confirmed individually at this desk. Such an order may belong to a
+    batch."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -178,11 +180,12 @@ def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
     """Returns how far a DEX swap is paid whose transaction the service has not seen. Returns None
-    if nothing needs to be said about the payment: the transaction was sent and may be executed, or
-    the venue settles the order (``settles``).
+    if nothing needs to be said about the payment: the transaction was or may have been sent, or the
+    venue settles the order (``settles``).
 
-    ``acts`` are the journaled create and its steps. ``closed`` is True if the service no longer
-    waits for the payment; a payment that was not begun by then will never be signed.
+    ``acts`` are the operations of the journal for this order: the create, then its steps.
+    ``closed`` is True if the service no longer waits for the payment; a payment that was not begun
+    by then will never be signed.
     """
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."

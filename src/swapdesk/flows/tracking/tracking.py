@@ -104,6 +104,9 @@ class Tracker:
         """Ids of the orders with a ``trouble``, a problem that the user may mark as dealt with."""
         self._unpaid: set[str] = set()
         """Ids of the orders that were confirmed at this desk and wait for their deposit."""
+        self._unclaimed: dict[str, datetime] = {}
+        """By the id of each new order that was loaded as foreign, the time at which it was loaded.
+        Another desk or command of this home may have created it and not have journaled it yet."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
         """By the id of each order that the service did not know, the time at which the service
@@ -176,8 +179,8 @@ class Tracker:
         return (self._known[name] for name in self._groups[Group.OPEN])
 
     def orders(self) -> list[TrackedOrder]:
-        """Returns the loaded orders, group after group. Open orders are sorted by deadline, the
-        orders of every other group newest first."""
+        """Returns the loaded orders, group after group in the sequence of :class:`Group`. Open
+        orders are sorted by deadline, the orders of every other group newest first."""
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
@@ -202,9 +205,10 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads an order that was just written to the journal, for example by a create, and
-        announces it. States that the stream reported earlier are merged into it. Returns the order;
-        if the journal does not have it, returns the order as loaded before, or None."""
+        """Loads an order that was just written to the journal, for example because this desk
+        created it, and announces it. States that the stream reported earlier are merged into it.
+        Returns the order; if the journal does not have it, returns the order as loaded before, or
+        None."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -263,8 +267,8 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has just journaled. Then reads
-        from the journal what was paid for the loaded orders, by this desk or another, and announces
-        the orders for which that changed."""
+        from the journal what changed for the loaded orders, at this desk or another: which payments
+        were made, and which problems the user has dealt with. Announces the changed orders."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -340,7 +344,8 @@ class Tracker:
         return answer
 
     async def run(self) -> None:
-        """Follows the stream until cancelled. A defect in one event does not stop the others."""
+        """Follows the service's order stream until cancelled. An exception in one event does not
+        stop the stream."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
@@ -412,19 +417,20 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """Returns the ids of new orders that are loaded as foreign although another desk or command
-        of this home created them. The stream reported such an order before its creator had
-        journaled it."""
+        """Returns the ids of new orders that are loaded as foreign (not confirmed at this desk)
+        although another desk or command of this home created them. The stream reported such an
+        order before its creator had journaled it."""
         since = self._clock.now() - _NEW
-        unclaimed = [
+        while self._unclaimed and next(iter(self._unclaimed.values())) < since:
+            del self._unclaimed[next(iter(self._unclaimed))]
+        if not self._unclaimed:
+            return ()
+        made = self._journal.orders.made_here(self._unclaimed)
+        return [
             tracked.service_id
-            for tracked in self.running()
-            if tracked.intent is None
-            and not tracked.in_batch
-            and tracked.order.created is not None
-            and tracked.order.created >= since
+            for tracked in (self._known[name] for name in made)
+            if tracked.intent is None and not tracked.in_batch
         ]
-        return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
         """Reads from the journal which orders with a trouble the user has dealt with, at this desk
@@ -457,6 +463,8 @@ class Tracker:
 
     def _put(self, tracked: TrackedOrder) -> None:
         service_id = tracked.service_id
+        if service_id not in self._known:
+            self._meet(tracked)
         self._known[service_id] = tracked
         stands = group_of(tracked)
         for names, belongs in (
@@ -470,6 +478,13 @@ class Tracker:
                 names.discard(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
+
+    def _meet(self, tracked: TrackedOrder) -> None:
+        """Remembers an order that is loaded for the first time, if it is new and foreign."""
+        created, now = tracked.order.created, self._clock.now()
+        recent = created is None or created >= now - _NEW
+        if recent and tracked.intent is None and not tracked.in_batch:
+            self._unclaimed[tracked.service_id] = now
 
     def _apply(self, order: Order, source: Source) -> None:
         service_id = order.service_id
@@ -541,10 +556,9 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before``, with a new verdict on its deposit address if the estimated output in
-        ``seen``, the newest state, decides whether the address may be shown. Returns ``before``
-        unchanged if it does not, or if the verdict would show the address but the journal cannot be
-        used."""
+        """Returns ``before`` with a new verdict on its deposit address, if the estimated output in
+        ``seen`` (the newest state) now decides whether the address may be shown. Otherwise returns
+        ``before`` unchanged. Without a usable journal, the verdict can only hide the address."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -574,9 +588,9 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
-        """Shows the order ``after`` in place of ``shown``, the order as seen on screen. If the
-        order has just ended (``written``: its state waits for a commit), it is shown only once the
-        journal has the ended state."""
+        """Makes ``after`` the order that is shown, in place of ``shown``. If the order has just
+        ended, it is shown in its ended state only once the journal has that state. ``written`` is
+        True if the new state was queued for the journal."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -585,8 +599,8 @@ class Tracker:
             self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
-        """Shows and announces orders that are queued no longer: the journal has taken their states,
-        or cannot take them for now."""
+        """Shows and announces the orders with these ids. The journal has taken their queued states,
+        or could not take them for now."""
         names = list(ids)
         for over in [self._over.pop(name) for name in names if name in self._over]:
             self._put(over)
@@ -612,8 +626,9 @@ class Tracker:
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     async def _repeat(self, intent: Intent, order: Order) -> None:
-        """Reads an order again from the service and compares it with its intent, because the
-        comparison after its create failed or was interrupted. Loads the result from the journal."""
+        """Reads an order again from the service and compares it with its intent. This is called if
+        the first comparison, after the create request, failed or was interrupted. Loads the result
+        from the journal."""
         await self._flow.confirm_again(intent, order)
         self.adopt(order.service_id)
 
@@ -625,8 +640,8 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns an order from the journal, completed with the time and the state of its
-        payment."""
+        """Returns ``entry``, an order from the journal, completed with the time of its payment and
+        how far it is paid."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
@@ -661,9 +676,9 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the order as the journal has it if the journal's verdict on its deposit address
-        differs from that of ``before``, or if ``before`` is None. Otherwise, and if the journal
-        does not have the order, returns ``before``."""
+        """Returns the order from the journal if ``before`` is None or if the journal has a
+        different verdict on the deposit address. Otherwise returns ``before``, also if the journal
+        does not have the order."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
@@ -677,8 +692,8 @@ class Tracker:
 
 def _just_paid(before: Order | None, after: Order) -> bool:
     """Returns whether the service first saw the deposit between ``before`` and ``after``. If
-    ``before`` is None, only an order in the state "deposit detected" counts, because an order
-    further on may have been paid long ago."""
+    ``before`` is None, only the state "deposit detected" counts, because an order in a later state
+    may have been paid long ago."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

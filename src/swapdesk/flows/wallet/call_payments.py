@@ -134,8 +134,8 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the payment with ``taken`` read from the chain: True if the payee has taken the
-        money, None if the node did not answer. Returns it unchanged if the wallet has no node of
+        """Returns the payment with ``taken`` read from the chain: True if the payment was
+        executed, None if the node did not answer. Returns it unchanged if the wallet has no node of
         its chain."""
         link = next(
             (
@@ -249,8 +249,9 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """Builds the payment of one call, valid for the time in its terms from now on, and has the
-        agent review it. Returns the review and the payment, which is not signed yet."""
+        """Builds the payment of one call and has the agent review it. The payment is not signed
+        yet; its validity begins now and lasts as long as ``terms`` say. Returns the review and the
+        payment."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -273,8 +274,9 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """Returns the first of the offered payment terms whose token the desk knows, with the token's
-    chain and the token. Raises NotPaid if no token is known, or if the chain has no node."""
+    """Returns (terms, chain, token): the first of the offered payment terms whose token the desk
+    knows, the token's chain, and the token. Raises NotPaid if no token is known, or if the chain
+    has no node."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):

@@ -128,11 +128,8 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account on one chain: the native coin, then the tokens that the account
-    has. If ``smart`` is not None, the balances are those of the account's smart account at this
-    address, including the EntryPoint's deposit for its gas. ``problem`` says why the chain could
-    not be read, and ``next`` who acts next; ``holdings`` is then empty. It is also empty while
-    ``reading`` is True."""
+    """The balances of one account on one chain. ``smart`` is None for the balances of the account
+    itself."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -143,10 +140,16 @@ class ChainHoldings(Struct, frozen=True):
     chain: str
     chain_name: str
     holdings: tuple[Holding, ...] = ()
+    """The native coin, then the tokens that the account has. Empty while ``reading`` is True, or if
+    there is a ``problem``."""
     problem: str | None = None
+    """The reason why the chain could not be read; None if it was read."""
     smart: str | None = None
+    """The address of the account's smart account, if the balances are that account's. They include
+    its deposit in the EntryPoint."""
     reading: bool = False
     next: str = ""
+    """Who acts next if there is a ``problem``."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -272,9 +275,9 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """What the sandbox's faucet did: ``given`` is the number of transfers that it sent. Each of
-    ``problems`` is a sentence about a transfer that was not sent, or perhaps was. The two cases are
-    not told apart, because only play money is at stake and the next reading shows the balance."""
+    """What the sandbox's faucet did: ``given`` is the number of transfers that it sent.
+    ``problems`` has a sentence for each transfer that failed. Such a transfer may have been sent
+    all the same; only play money is at stake, and the next reading shows the balance."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
@@ -439,9 +442,9 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy and returns its status. A change that only makes it stricter
-        needs no pass phrase. For any other change the sandbox uses its stored pass phrase, and a
-        live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
+        """Sets the spending policy and returns its status. A change that only makes the policy
+        stricter needs no pass phrase. For any other change the sandbox uses its stored pass phrase,
+        and a live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -510,10 +513,9 @@ class LocalWallet:
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
-        """Returns the balances of those smart accounts that have something or cannot be read. The
-        keys of ``owned`` are each smart account's owner (an address) and chain; its values are
-        tokens to read in addition to the verified ones. ``account`` limits the result to one
-        owner."""
+        """Returns the balances of those smart accounts that have something or cannot be read.
+        ``owned`` maps (owner's address, chain) of each smart account to the tokens that are read in
+        addition to the verified ones. ``account`` limits the result to one owner."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])
@@ -526,8 +528,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Returns the allowances of all accounts, or of ``account`` alone, on all chains, or on the
-        chain of ``link`` alone. There is one result for each account and chain."""
+        """Returns the allowances of each account on each chain, one result for each pair.
+        ``account`` limits the result to one account, ``link`` to one chain."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]
@@ -576,10 +578,10 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """Returns a promise for a transaction that pays nobody but the account itself: none of
-    ``asset`` leaves ``account``, and at most ``gas_units`` (base units of the native coin) are paid
-    for gas. ``withdrawal`` is what the account's smart account pays to the account, None if
-    nothing."""
+    """Returns the limits within which the agent may sign a transaction that pays nobody but the
+    account itself: none of ``asset`` leaves ``account``, and at most ``gas_units`` (base units of
+    the native coin) are paid for gas. ``withdrawal`` is what the account's smart account pays to
+    the account, None if nothing."""
     return Promise(
         intent_id=intent_id,
         account=account,

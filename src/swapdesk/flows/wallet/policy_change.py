@@ -61,8 +61,9 @@ _OPTIONS = {
 
 
 def typed_change(text: str) -> PolicyChange:
-    """Returns the parts in a typed change, such as ``per-day usdc.base=100 until 2026-12-31``. The
-    words are the command's options, with or without the two dashes. Raises PolicyProblem."""
+    """Returns the options and values in a typed change of the policy, such as ``per-day
+    usdc.base=100 until 2026-12-31``. The options are those of the command, with or without the two
+    dashes. Raises PolicyProblem."""
     change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:
@@ -142,8 +143,9 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """Returns the time in ``text``, a date (its first moment is meant) or a time; UTC if no time
-    zone is given. Returns None for the word ``none``. Raises PolicyProblem."""
+    """Returns the time in ``text``; a date means its first moment. Without a time zone, UTC is
+    assumed. Returns None for the word ``none``. Raises PolicyProblem if ``text`` is none of
+    these."""
     if text == NONE:
         return None
     try:

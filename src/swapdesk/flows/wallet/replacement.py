@@ -50,11 +50,14 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """One way to replace a waiting transaction (higher fee or cancellation), with its words.
-    ``kept`` continues a sentence about a transaction that is not replaced. ``over`` says, by that
-    transaction's state, why it no longer waits. ``done_code``, ``kept_code`` and ``open_code`` are
-    the outcomes' codes for scripts. In the arguments of the functions, the first transaction is the
-    waiting one; a sequence has all transactions with its nonce, oldest first."""
+    """One way to replace a waiting transaction, by a higher fee or a cancellation, with the words
+    for it. For the fields that are functions, the first transaction is the waiting one; a sequence
+    has all transactions with its nonce, oldest first.
+
+    ``kept`` says in a message that the first transaction is not replaced, such as ``was not
+    cancelled``. ``over`` maps the state of a transaction to the reason why it no longer waits.
+    ``done_code``, ``kept_code`` and ``open_code`` are the outcomes' codes for scripts.
+    """
 
     noun: str
     kept: str
@@ -96,9 +99,10 @@ class ReplacementKind(Struct, frozen=True):
 
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
-    """Returns the outcome of a replacement that succeeded. ``hash_`` is the executed transaction,
-    which may be the first one; None if the first one was given up unsent. ``failed`` is True if the
-    transaction was executed without effect, so that only its gas is paid."""
+    """Returns the outcome of a replacement that succeeded. ``hash_`` is the transaction that was
+    executed, be it the replacement or the one that was to be replaced; None if the latter was given
+    up unsent. ``failed`` is True if the transaction was executed without effect, so that only its
+    gas is paid."""
     if not failed:
         return Outcome(hash=hash_)
     cause = f"{hash_} was executed and failed; its gas is paid."
@@ -120,9 +124,9 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """Returns a step with a replacement of transaction ``hash_`` to sign, or with one that was
-        signed earlier and is sent again. Returns an outcome instead if the transaction cannot be
-        replaced. The step, once sent, waits until one of the two transactions is final."""
+        """Returns a step that replaces transaction ``hash_``. It has either a new replacement to
+        sign, or one that was signed earlier and is sent again. It then waits until one of the two
+        transactions is final. Returns an outcome instead if the transaction cannot be replaced."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -173,9 +177,9 @@ def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outco
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """Returns the outcome of a first transaction that no longer waits. ``stands`` is the
-    transaction that the chain executed or will execute for its payment: ``first`` itself, or the
-    same call with a higher fee."""
+    """Returns the outcome if ``first``, which was to be replaced, no longer waits. ``stands`` is
+    the transaction that makes the payment on the chain: ``first`` itself, or the same call with a
+    higher fee."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"

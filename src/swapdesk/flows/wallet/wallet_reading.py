@@ -35,10 +35,10 @@ have them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Creates the first accounts of a sandbox wallet, has the faucet send money to them on every
-    chain where they have none, and returns what the faucet did. A second call gives nothing twice,
-    because it waits for transfers under way. The work continues if its caller is cancelled, so that
-    no wallet stays half filled. Raises WalletError."""
+    """Creates a sandbox wallet's first accounts and has the faucet send money to them on every
+    chain where they have none. Returns what the faucet did. A second call sends nothing twice,
+    because it waits for transfers under way. The work continues if the caller is cancelled. Raises
+    WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))
@@ -99,19 +99,21 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """What the wallet had when it was last read. ``read_only`` is True if another desk has the
-    wallet, ``reading`` while balances are still missing. ``holdings`` has the same order as the
-    wallet's accounts, even while some chains have not answered. ``smart`` has the balances of smart
-    accounts. ``policy`` is the status of the spending policy, None until it is read."""
+    """What the wallet had when it was last read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
+    """In the order of the wallet's accounts, even while some chains have not answered."""
     allowances: tuple[ChainAllowances, ...] = ()
     read_only: bool = False
+    """True if another desk has the wallet."""
     problems: tuple[str, ...] = ()
     reading: bool = False
+    """True while balances are still missing."""
     smart: tuple[ChainHoldings, ...] = ()
+    """The balances of smart accounts."""
     policy: PolicyStatus | None = None
+    """The status of the spending policy; None until it is read."""
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
         """Returns the snapshot with which a new reading begins: the new accounts, no balances, and
@@ -134,11 +136,11 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """Reads the whole wallet and returns it. ``known`` is the last snapshot, None for the first
-    reading. ``control`` is the sandbox's, None in a live profile. ``heard`` is called with partial
-    results, ``made`` with the number of accounts that the sandbox created. ``owned`` returns the
-    smart accounts as :meth:`LocalWallet.smart_holdings` takes them; if it raises
-    JournalUnavailable, none are read. Raises WalletError and OSError."""
+    """Reads accounts, balances, policy and allowances of the wallet and returns them. ``known`` is
+    the last snapshot, None for the first reading. ``heard`` is called with partial results,
+    ``made`` with the number of accounts that the sandbox created. ``owned`` returns the smart
+    accounts as :meth:`LocalWallet.smart_holdings` takes them; if it raises JournalUnavailable, none
+    are read. Raises WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()

@@ -37,8 +37,8 @@ MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 def failure_of_wallet(error: WalletError) -> Failure:
     """Returns the Failure that explains an error of the wallet to the user, for errors that happen
-    before anything is signed. Its code is the agent's refusal code in capitals, or WALLET_MISSING,
-    AGENT_GONE, READ_ONLY or WALLET if there is none."""
+    before anything is signed. Its code is the agent's refusal code in capitals. For an error
+    without one it is WALLET_MISSING, AGENT_GONE, READ_ONLY or WALLET."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
         return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)

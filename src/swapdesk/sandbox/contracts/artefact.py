@@ -1,9 +1,9 @@
-"""Reads the compiled contracts, and computes where Vyper stores their variables.
+"""Reads the compiled contracts, and computes where Vyper stores their variables, so that block 0 of
+a chain can have the storage that a constructor would write.
 
-Genesis uses this to write the storage that a constructor would write. A number or an address is
-stored in the slot of its variable. A text has its length in that slot and its bytes in the slots
-after it, 32 bytes in each. An entry of a map is stored at ``keccak256(slot ‖ key)``; for a map of
-maps this is applied once for each key.
+A number or an address is stored in the slot of its variable. A text has its length in that slot and
+its bytes in the slots after it, 32 bytes in each. An entry of a map is stored at ``keccak256(slot ‖
+key)``; for a map of maps this is applied once for each key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Artefact(Struct, frozen=True):
 
 @cache
 def artefact(name: str) -> Artefact:
-    """Returns the compiled contract of this name. Raises FileNotFoundError if none is shipped."""
+    """Returns the compiled contract of this name. Raises FileNotFoundError if this package has no
+    contract of this name."""
     text = files(__package__).joinpath("artefacts", f"{name}.json").read_text(encoding="utf-8")
     document = json.loads(text)
     return Artefact(
@@ -43,13 +44,13 @@ def artefact(name: str) -> Artefact:
 
 
 Storage = dict[int, int]
-"""The storage of a contract: slot to value, both below 2^256."""
+"""The storage of a contract: values by slot, both below 2^256."""
 
 
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
-    """Returns the slot of ``map[key]…[key]`` for a map at ``slot``; keys are numbers or
-    addresses."""
+    """Returns the storage slot of ``map[key]``, or of ``map[key][key]…`` for several keys, for a
+    map at ``slot``; keys are numbers or addresses."""
     for key in keys:
         slot = int.from_bytes(
             keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"
@@ -58,7 +59,7 @@ def entry(slot: int, *keys: int | str) -> int:
 
 
 def text(slot: int, value: str) -> Storage:
-    """Returns the words of a text at ``slot``: its length in bytes, then the bytes."""
+    """Returns the storage of a text variable at ``slot``: its length in bytes, then its bytes."""
     data = value.encode()
     words = {
         slot + 1 + i // 32: int.from_bytes(data[i : i + 32].ljust(32, b"\0"), "big")

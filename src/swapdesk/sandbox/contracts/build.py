@@ -1,4 +1,5 @@
-"""Compiles the sources into the artefacts beside them. Needs Vyper, which the product does not.
+"""Compiles the sources into the artefacts beside them. This needs Vyper, which the rest of swapdesk
+does not need.
 
 python -m swapdesk.sandbox.contracts.build
 """
@@ -59,16 +60,19 @@ _ERRORS: dict[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = {
         ("InvalidInitialization", ()),
     ),
 }
-"""Vyper declares no errors: those that a source reverts with by hand, by contract."""
+"""The errors with which each contract reverts, by contract: name and parameters (name, type). They
+are written here because Vyper has no declarations of errors from which they could be taken."""
 
 
 def contracts() -> list[str]:
-    """Names of the contracts; modules are part of others."""
+    """Returns the names of the contracts to compile. Sources that are modules, which other
+    contracts include, are left out."""
     return sorted(path.stem for path in SOURCES.glob("*.vy") if path.stem not in MODULES)
 
 
 def compiled(name: str) -> str:
-    """The artefact of a contract as JSON text, equal for equal sources and compiler."""
+    """Returns the artefact of a contract as JSON text. The text is the same whenever sources and
+    compiler are the same."""
     from vyper.compiler import compile_from_file_input
     from vyper.compiler.input_bundle import FilesystemInputBundle
     from vyper.compiler.settings import Settings
@@ -89,9 +93,10 @@ def compiled(name: str) -> str:
 
 
 def digest(name: str, document: dict[str, Any]) -> str:
-    """SHA-256 of an artefact and of all that it is made of: sources, compiler and this program.
+    """Returns the SHA-256 of an artefact and of everything that it is made from: sources, compiler
+    version and this program.
 
-    It tells whether an artefact is the one that its source compiles to, without compiling.
+    It shows without compiling whether an artefact belongs to the present source.
     """
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]

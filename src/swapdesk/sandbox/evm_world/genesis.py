@@ -46,7 +46,7 @@ chain."""
 BUNDLER = "bundler"
 """Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
-"""Account that moves the pools with the market."""
+"""Account that sends the transactions which move the pools to the market's prices."""
 
 COINS = 10**6 * 10**18
 """Wei for gas that each account of ``PARTIES``, and each wallet of an exchange, has in block 0."""
@@ -56,8 +56,8 @@ PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 
 def parties_of(key: bytes) -> dict[str, str]:
-    """Returns the addresses of ``PARTIES`` by name for this ``sandbox.key``; they are the same on
-    every chain."""
+    """Returns the addresses of the accounts that ``PARTIES`` names, by name. They depend on
+    ``key``, the sandbox's secret (``sandbox.key``), and are the same on every chain."""
     return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
@@ -78,7 +78,7 @@ class TokenContractKind(StrEnum):
 class TokenContract(Struct, frozen=True):
     """The contract of a token: its kind, and the ``name`` and ``version`` it is deployed with.
 
-    ``version`` is empty if the contract has no domain for permits.
+    ``version`` is empty if the contract takes no permits.
     """
 
     kind: TokenContractKind
@@ -93,7 +93,7 @@ WRAPPED_NATIVE = {
     "polygon": "WPOL",
     "bsc": "WBNB",
 }
-"""Symbol of the wrapped native token, by chain."""
+"""Symbol of the wrapped native coin, by chain."""
 
 
 def _dollar(name: str, version: str = "2") -> TokenContract:
@@ -137,10 +137,10 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """Returns the contract of a token that is not native.
+    """Returns the contract of a token that is not a native coin.
 
-    A token whose row has no address of its own gets a plain contract, even if it shares its symbol
-    with a known token.
+    A token that has no known address in the table of tokens gets a plain contract, even if it
+    shares its symbol with a known token.
     """
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
@@ -158,22 +158,23 @@ STEADY_SWING = 30
 tokens are traded against USDC."""
 
 _FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
-"""Fees in parts of 10,000, by venue and by whether both tokens are steady."""
+"""Fees of pools in parts of 10,000, by venue and by whether both tokens of the pool are steady."""
 _DEPTHS = ((10, 40_000_000), (40, 12_000_000), (100, 4_000_000))
 _SHALLOW = 1_500_000
-"""Dollars on each side of a Basalt pool on Ethereum if the asset ranks below all of ``_DEPTHS``."""
+"""Dollars on each side of a Basalt pool on Ethereum for an asset whose rank is behind all entries
+of ``_DEPTHS``."""
 _CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
 _FATHOM_PARTS = 25
 _SUPPLY_PARTS = 20
-"""Divisor of a token's supply; each side of a pool is worth at most this part of the supply."""
+"""Divisor of a token's supply. Each side of a pool is worth at most the supply divided by this."""
 _FATHOM_BOUGHT = 5
-"""How many volatile tokens without permits Fathom has pools for, on each chain."""
+"""Number of volatile tokens without permits that have a pool at Fathom, on each chain."""
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """A pool of two tokens; ``token0`` has the lower address.
+    """A pool of two tokens; ``token0`` is the token with the lower address.
 
-    ``fee`` is in parts of 10,000; ``depth`` is in dollars on each side at base prices.
+    ``fee`` is in parts of 10,000; ``depth`` is the value of each side in dollars, at base prices.
     """
 
     chain: str
@@ -190,7 +191,7 @@ class Pool(Struct, frozen=True, dict=True):
 
     @cached_property
     def reserves(self) -> tuple[int, int]:
-        """Reserves of block 0, in units of ``token0`` and ``token1``."""
+        """The pool's reserves in block 0, in the smallest units of ``token0`` and ``token1``."""
         return units_for(self.token0, self.depth), units_for(self.token1, self.depth)
 
 
@@ -213,7 +214,7 @@ def wrapped_native(chain: str) -> WorldToken:
 
 @lru_cache(maxsize=8)
 def pools_of(chain: str) -> tuple[Pool, ...]:
-    """Returns every pool of a chain, always in the same order."""
+    """Returns all pools of a chain, at Basalt and at Fathom, always in the same order."""
     return (*_basalt(chain), *_fathom(chain))
 
 
@@ -284,7 +285,7 @@ def _most(asset: AssetRow) -> int:
 
 
 Allowances = Mapping[tuple[str, str], int]
-"""How many units of a token each owner allows each spender to take; the keys are (owner,
+"""How many units of a token each owner allows each spender to take, by the pair (owner,
 spender)."""
 
 
@@ -295,9 +296,10 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token contract of any kind; ``units`` are by holder.
+    """Returns the storage of a token contract of any kind.
 
-    A wrapped coin stores no supply: its supply is the contract's coin balance.
+    ``units`` are the balances by holder. A wrapped coin stores no supply: its supply is the
+    contract's coin balance.
     """
     slots = artefact(contract.kind).slots
     storage: Storage = {
@@ -330,7 +332,8 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Returns the storage of ``Router`` or ``PermitRouter``; ``pools`` are (token, token, pool)."""
+    """Returns the storage of ``Router`` or ``PermitRouter``. Each entry of ``pools`` names two
+    tokens and the pool of these tokens."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -340,8 +343,8 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """Returns the storage of a contract that stores only addresses; ``addresses`` are by
-    variable."""
+    """Returns the storage of a contract that stores only addresses; ``addresses`` maps the names of
+    its variables to them."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -360,11 +363,11 @@ that implementation."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""The solver and the relayer each hold at most this many US dollars of every token that is in a
-pool."""
+"""Largest value in US dollars that the solver, and also the relayer, holds of each token that is in
+a pool."""
 _INVENTORY_PARTS = 25
 _KEEPER_TIMES = 3
-"""The keeper's contract holds this many times the amount of a token that is in the pools."""
+"""The keeper's contract holds this many times the amount that a token's pools hold."""
 _WRAPPED = 10**6
 _UNKNOWN_SUPPLY = 10**9
 
@@ -376,8 +379,8 @@ Contracts = dict[str, tuple[str, Storage]]
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Returns the tokens that have a contract on an embedded chain: every enabled one of the
-    table."""
+    """Returns the tokens that have a contract on an embedded chain: the enabled tokens of
+    ``tokens.tsv`` with an address."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -392,7 +395,8 @@ _HONEST = frozenset(HONEST_ROWS)
 
 
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
-    """Returns the contracts and accounts of a chain by address, for the sandbox with this key."""
+    """Returns the contracts and accounts of block 0 of a chain, by address, for the sandbox with
+    this ``sandbox.key``."""
     parties = parties_of(key)
     allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
@@ -489,11 +493,12 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the units of a token by holder in block 0, and the allowances.
+    """Returns the balances of a token by holder in block 0, and the allowances.
 
-    ``pooled`` are the pools of the token with their reserves. The treasury gets the part of the
-    circulating supply that nobody else here holds; of a wrapped coin it gets a fixed amount. The
-    wallets of the exchanges are not included: the caller adds them.
+    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets what
+    remains of the circulating supply after the other holders listed here; its share of a wrapped
+    coin is a fixed amount instead. The wallets of the exchanges are not included: the caller adds
+    them.
     """
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}

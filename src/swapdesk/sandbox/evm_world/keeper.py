@@ -1,5 +1,5 @@
-"""Keeps the pools of the embedded chains at the market, with one transaction at a time on each
-chain.
+"""Moves the pools of the embedded chains to the market's prices, with one transaction at a time on
+each chain.
 
 ``plan`` decides which pools move and by how much, as a pure function of reserves and prices. The
 keeper leaves a chain alone while nobody uses it, so that an idle sandbox does not grow; a request
@@ -42,18 +42,19 @@ PARTS = 10_000
 
 
 def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the pool's payout for ``amount_in``, rounded down as the contract does."""
+    """Returns what a pool pays for ``amount_in``, rounded down as the contract does. ``fee`` is in
+    parts of 10,000; amounts are in smallest units."""
     kept = amount_in * (PARTS - fee)
     return kept * reserve_out // (reserve_in * PARTS + kept)
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to swap in so that ``reserve_in`` over ``reserve_out`` becomes ``ratio``,
-    fee included.
+    """Returns the amount to swap in that moves a pool to ``ratio`` (``reserve_in`` over
+    ``reserve_out``), fee included, rounded down.
 
-    The amount is rounded down; 0 if the ratio is already reached or exceeded. With ``a`` swapped
-    in, ``(x + a)(10000 x + k a) = ratio * y * 10000 x``, where ``k`` is 10,000 less the fee: a
-    quadratic in ``a``.
+    Returns 0 if the ratio is already reached or exceeded. With ``x`` and ``y`` for the reserves and
+    ``k`` for 10,000 minus the fee, the amount ``a`` solves the quadratic equation ``(x + a)(10000 x
+    + k a) = ratio * y * 10000 x``.
     """
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
@@ -65,7 +66,7 @@ def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 BAND = Fraction(15, 10_000)
-"""Relative deviation from the market's ratio beyond which a pool is moved back to the market."""
+"""Largest relative deviation from the market's ratio at which a pool is left alone."""
 MOST_STEPS = 32
 """Most steps in one transaction of ``contracts/sources/Arbitrage.vy``."""
 
@@ -77,29 +78,31 @@ class PoolState(Struct, frozen=True):
 
 
 PoolSwap = tuple[str, str, int]
-"""The pool's address, the contract of the token that is swapped in, and its units."""
+"""A swap in a pool: the pool's address, the contract of the token that is swapped in, and its
+units."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
-    """Returns ``reserve0`` over ``reserve1`` as it would be at the market's prices; ``prices`` are
-    by asset."""
+    """Returns the ratio of ``reserve0`` to ``reserve1`` that a pool would have at the market's
+    prices. ``prices`` are in dollars, by asset."""
     return Fraction(_unit_price(pool.token1, prices)) / _unit_price(pool.token0, prices)
 
 
 def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
-    """Returns how far a pool is from the market: the relative difference of its reserves' ratio
-    from ``ratio``, 0 at the market."""
+    """Returns how far a pool is from the market: the relative difference between its ratio of
+    reserves and ``ratio``; 0 at the market."""
     return abs(Fraction(reserve0, reserve1) / ratio - 1)
 
 
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the steps that bring pools outside the band back to the market, the furthest first.
+    """Returns the swaps that bring pools back to the market, for the pools that deviate by more
+    than BAND, the furthest first.
 
     ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
     contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The
-    tokens that a step pays out are not used in later steps. A step that would not bring its pool
+    tokens that a swap pays out are not used in later swaps. A swap that would not bring its pool
     nearer to the market is omitted.
     """
     left = dict(held)
@@ -148,15 +151,16 @@ EVERY_SECONDS = 5.0
 """Seconds between two checks of a chain's pools."""
 STALE_SECONDS = 15.0
 """If a chain's pools were last checked at least this many seconds ago, a request first waits until
-they are moved, so that a quote from them is still valid a moment later."""
+they are moved to the market. Otherwise its answer could be a quote that the move makes invalid a
+moment later."""
 BEAT_SECONDS = 3.0
 """If the next block is more than this many seconds away, requests do not wait for it and are
 answered from the current state of the pools. While a block is being made, requests wait for it."""
 WAKING_SECONDS = 10.0
-"""Longest time in seconds that a request waits for the pools; after it the chain answers from its
-current state."""
+"""Longest time in seconds that a request waits for the pools to be moved. After that the chain
+answers from its current state."""
 _GAS, _STEP_GAS = 100_000, 160_000
-"""Gas limit of one transaction, and of each of its steps on top; unused gas is not paid."""
+"""Gas limit of one transaction without its steps, and of each step; unused gas is not paid."""
 
 
 class _Watched(Struct):
@@ -164,7 +168,7 @@ class _Watched(Struct):
 
     ``places`` are the storage slots of the balances of the keeper's contract, by token contract.
     ``looked`` is the time of the last check, and ``sent`` the hash of the keeper's last
-    transaction. While the task ``moving`` runs, requests wait for it, but not beyond
+    transaction. Requests wait while the task ``moving`` runs, but not beyond the time
     ``patient_until``.
     """
 
@@ -230,8 +234,8 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Moves the pools of a chain that are outside the band; returns the hash of the
-        transaction.
+        """Moves those pools of a chain that deviate from the market by more than BAND; returns the
+        hash of the transaction.
 
         Returns None if there is nothing to do or the previous transaction is still pending. Raises
         Problem.
@@ -288,7 +292,8 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
-    """Sends units of the token with this contract; returns the hash at once.
+    """Sends ``units`` of the token with the contract ``token`` from the treasury to ``address``;
+    returns the transaction's hash at once.
 
     Raises Problem, for example if the treasury holds too little.
     """

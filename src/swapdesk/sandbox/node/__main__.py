@@ -2,8 +2,8 @@
 
 Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed`` (null
 keeps what is stored), ``chainIds`` of the embedded chains (``sandbox`` or ``real``), and
-``service``, the address with ``/v2`` of the service that is told of news; without it, no news are
-sent.
+``service``, the address with ``/v2`` of the service that gets events about changes; without it, no
+events are sent.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The node's own database: one connection, one writer, and every step in one durable transaction.
 
-``AccountRows`` finds and changes the rows of the exchanges' books, and returns what is due next.
+``AccountRows`` reads and changes the rows of the exchanges' books, and finds what is due next.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
 
 
 def faults_of(row: sqlite3.Row) -> frozenset[str]:
-    """Returns the names of the faults that are set for a leg and will apply to its next steps."""
+    """Returns the names of the faults that are set for the leg in ``row``."""
     return frozenset((row["fault"] or "").split())
 
 
@@ -146,14 +146,14 @@ def written(faults: Iterable[str]) -> str | None:
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
-"""Columns of a leg whose change does not count as news of the leg."""
+"""Columns of a leg. A change of these columns alone is not reported as news of the leg."""
 
 
 class AccountRows:
-    """The rows of the table ``accounts``, one for each leg at an exchange.
+    """The rows of the table ``accounts``; a row is one leg at an exchange.
 
     Methods that change rows must be called inside a transaction. ``on_change`` is called with the
-    venue and the key of each leg that has news, before that transaction ends.
+    venue and the key of each leg whose reported state changed, before that transaction ends.
     """
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
@@ -169,12 +169,12 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the account that a payment to this address with this tag belongs to; None if
-        there is none.
+        """Returns the row of the leg that a payment to this address with this tag belongs to; None
+        if there is none.
 
-        If no account has the address with this tag, the account that has the address without a tag
-        is returned. If several accounts had the same address in turn, the open one is returned, or
-        the last one if none is open.
+        If no leg has the address with this tag, the leg that has the address without a tag is
+        returned. If several legs had the same address one after the other, the open one is
+        returned, or the last one if none is open.
         """
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
@@ -182,7 +182,7 @@ class AccountRows:
         return row
 
     def taken(self, chain: str, address: str, tag: str) -> bool:
-        """Returns True if any account ever had this address with this tag."""
+        """Returns True if this address with this tag is or was the deposit address of any leg."""
         return self._one(_AT, chain, address, tag) is not None
 
     def held(self, chain: str, address: str) -> bool:
@@ -190,7 +190,8 @@ class AccountRows:
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
         """Returns the legs of an order, the oldest first. With a ``side``, returns only the leg
-        with the key ``<serviceId>:<side>`` and the legs that repeat it."""
+        with the key ``<serviceId>:<side>`` and the legs that replaced it on another route
+        (``<serviceId>:<side>#2``)."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -201,8 +202,8 @@ class AccountRows:
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """Returns the leg for which an exchange made the payment with this cause; None if no
-        exchange made it."""
+        """Returns the leg for which an exchange made the payment with this cause; None if the
+        payment was not made by an exchange. ``cause`` is a kind and an id, such as ``payout:7``."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -210,8 +211,8 @@ class AccountRows:
         return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
 
     def count(self, deposit: sqlite3.Row) -> bool:
-        """Marks a deposit as confirmed; returns True if all deposits of the leg that came in time
-        are confirmed."""
+        """Marks a deposit as confirmed; returns True if all deposits of its leg that arrived before
+        the deadline are confirmed now."""
         self._connection.execute(
             "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
             (deposit["id"],),
@@ -220,13 +221,13 @@ class AccountRows:
         return self._one(query, deposit["account"]) is None
 
     def held_at(self, venue: str) -> list[sqlite3.Row]:
-        """Returns the legs that a venue has put on hold."""
+        """Returns the legs whose deposits a venue holds for a check."""
         query = "SELECT * FROM accounts WHERE venue = ? AND status = ?"
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """Writes the columns of a leg's new state. The due times ``due_world`` and ``due_now`` are
-        cleared unless they are given."""
+        """Writes columns of a leg at the end of a step. The due times ``due_world`` and ``due_now``
+        are cleared unless they are among the columns."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -235,20 +236,21 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports that a leg has news. Call it for news that changes nothing in the leg's own
-        row."""
+        """Reports that the state of a leg changed. It is for changes that are stored elsewhere than
+        in the leg's own row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
-        """Returns the sum, in base units, of the deposits of an account that arrived in time."""
+        """Returns the sum, in smallest units, of a leg's deposits that arrived before the
+        deadline."""
         rows = self._connection.execute(
             "SELECT units FROM payments WHERE account = ? AND late = 0", (account,)
         )
         return sum(int(row["units"]) for row in rows)
 
     def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
-        """Returns the row of ``accounts`` or ``payments`` that has been due longest, with the name
-        of its table; None if nothing is due."""
+        """Returns the row of ``accounts`` or ``payments`` that has been due longest at the time
+        ``here``, with the name of its table; None if nothing is due."""
         due = [
             (table, row)
             for table in ("accounts", "payments")

@@ -1,16 +1,17 @@
 """The ledger of the sandbox: every payment, and what each address holds of each token.
 
 Issued tokens are a debt of the account ``ISSUER``, so that the balances of a token add up to zero.
-Each cause is paid for once, and the payment is stored in the transaction that moves the balances.
+A cause (what a payment is for) is paid only once, and the payment is stored in the transaction that
+moves the balances.
 
-For an embedded chain the ledger is the exchanges' book. It has the balance of each of their
-wallets, and everything else under the faucet's name. An incoming payment is booked when it is read
-from a block. An outgoing payment is signed in the transaction that books it, with the next number
-of its wallet.
+For an embedded chain the ledger is the exchanges' book: it has the balance of each exchange's
+wallet, and everything else under the faucet's name. An incoming payment is booked when it is read
+from a block.
 
-The bytes of a signed payment are submitted until they are in a block. A node that is killed at any
-moment submits the same bytes again, and never signs a second payment for the same cause. A payment
-is signed again only if it expired in no block and can never be executed.
+An outgoing payment is signed in the transaction that books it, with the next number of its wallet,
+and its bytes are submitted until they are in a block. A node that is killed at any moment submits
+the same bytes again. A payment is signed again only if it expired in no block and can never be
+executed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from swapdesk.sandbox.world import (
 
 class SignedPayment(Struct, frozen=True):
     """A signed payment, stored before it is submitted. ``raw`` are the signed bytes. ``hash`` is
-    spelled as on the chain. ``expires`` is the last height at which the payment may be executed;
+    spelled as on the chain. ``expires`` is the last height at which the payment can be executed;
     None if it never expires."""
 
     raw: bytes
@@ -50,8 +51,8 @@ class SignedPayment(Struct, frozen=True):
 class IncomingPayment(Struct, frozen=True):
     """A payment that was read from a block.
 
-    ``position`` identifies the payment within its transaction. ``token`` is the contract (mint on
-    Solana), None for the coin. ``seconds`` is the block's time.
+    ``position`` identifies the payment within its transaction. ``token`` is the contract (on Solana
+    the mint), None for the chain's coin. ``seconds`` is the block's time, in seconds since 1970.
     """
 
     hash: str
@@ -65,25 +66,26 @@ class IncomingPayment(Struct, frozen=True):
 
 
 Inclusion = tuple[int, bool]
-"""Height of the block that has a transaction, and whether the transaction succeeded."""
+"""Height of the block that contains a transaction, and whether the transaction succeeded."""
 
 
 class ChainWallets(Protocol):
     """The sandbox's wallets on one embedded chain.
 
-    Every member except ``address`` and ``is_open`` opens the chain if it is not open.
+    All methods except ``address`` and ``is_open`` open the chain if it is not open yet.
     """
 
     name: str
     began: int
-    """Height of the last block before anybody can have been paid on the chain."""
+    """Height of the last block at which nobody can have been paid on the chain yet."""
     at_once: int
-    """Blocks that are read in one step; progress is recorded at the same interval."""
+    """Number of blocks that are read in one step; how far the chain was read is stored after each
+    step."""
 
     @property
     def is_open(self) -> bool:
-        """True if anybody can have been paid on the chain. This holds from the start for a chain
-        that is already stored, and from its first use for a new chain."""
+        """True if somebody may have been paid on the chain. This is so from the start for a chain
+        that is stored already, and from its first use for a new chain."""
 
     def address(self, wallet: str) -> str:
         """Returns the address of one of the sandbox's own wallets."""
@@ -91,33 +93,35 @@ class ChainWallets(Protocol):
     def sign(
         self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
     ) -> SignedPayment:
-        """Signs the wallet's payment with this ``number``, counted from 0."""
+        """Signs a payment from this wallet. ``number`` counts the wallet's payments from 0;
+        ``units`` are in the token's smallest unit."""
 
     def submit(self, raw: bytes) -> None:
         """Submits a signed payment to the chain; submitting it again is harmless."""
 
     def mined(self, transaction_hash: str) -> Inclusion | None:
-        """Returns the height and success of a transaction; None while it is in no block."""
+        """Returns the height of a transaction's block and whether the transaction succeeded; None
+        while it is in no block."""
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """Returns why the chain does not execute a submitted payment; None if the chain does not
-        say."""
+        """Returns the reason why the chain does not execute a submitted payment; None if no reason
+        is known."""
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Returns the base units of an address at the newest block."""
+        """Returns the balance of an address at the newest block, in the token's smallest unit."""
 
     @property
     def height(self) -> int:
         """Height of the newest final block."""
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Returns every payment in the blocks ``first`` to ``last``, in the order of the chain."""
+        """Returns all payments in the blocks ``first`` to ``last``, in the order of the chain."""
 
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""The faucet holds tokens worth this many US dollars of each kind at genesis. ``VENUE_DOLLARS`` is
-the same for each hot wallet of an exchange."""
+"""Value in US dollars of each token that the faucet holds at genesis. ``VENUE_DOLLARS`` is the same
+for each hot wallet of an exchange."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
@@ -129,7 +133,8 @@ PAYER = "payer of deposits"
 
 
 def hot_wallet_name(venue: str, number: int = 0) -> str:
-    """Returns the name of one of the wallets from which an exchange pays."""
+    """Returns the name of one of the wallets from which an exchange pays. ``number`` counts the
+    exchange's wallets from 0."""
     return f"hot wallet {venue} {number}"
 
 
@@ -138,7 +143,8 @@ CUSTOMER = "customer "
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
-    """Yields (name of the wallet, base units) at genesis; nothing for a token without a price."""
+    """Yields the wallets that hold a token at genesis, each as (name of the wallet, smallest
+    units). Yields nothing for a token without a price."""
     for venue, number, units in _reserves(token):
         yield PAYER if venue is None else hot_wallet_name(venue, number), units
 
@@ -154,10 +160,11 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns the base units that ``dollars`` buy at the asset's base price, in whole tokens.
+    """Returns the amount of the token that ``dollars`` buy at the base price, rounded down to whole
+    tokens and stated in smallest units.
 
-    On Solana the result is limited, because amounts there have 64 bits and the faucet and all hot
-    wallets together get at most half of that range. Raises ValueError if the token has no price.
+    On Solana amounts have 64 bits, so the result is limited such that the faucet and all hot
+    wallets together hold at most half of that range. Raises ValueError if the token has no price.
     """
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
@@ -180,10 +187,12 @@ def _digest() -> str:
 class Payment(Struct, frozen=True, kw_only=True):
     """A row of the table ``payments``.
 
-    ``units`` are base units; ``height`` is that of its block. A payment that one of the sandbox's
-    wallets signed has its ``wallet``, its ``number`` in that wallet, ``expires`` (the last height
-    at which it may be executed), and ``raw`` while it is in no block. A deposit of a leg has its
-    ``account``, and is ``counted`` once it has its confirmations.
+    ``units`` is the amount in smallest units; ``height`` is the height of the payment's block. For
+    a payment that one of the sandbox's wallets signed, ``wallet`` is this wallet and ``number`` the
+    payment's number in it. ``expires`` is the last height at which such a payment can be executed,
+    and ``raw`` is set while it is in no block. For the deposit of a leg, ``account`` is the id of
+    the leg, ``late`` is True if the deposit arrived after the deadline, and ``counted`` is True
+    once it has its confirmations.
     """
 
     id: int = 0
@@ -223,13 +232,13 @@ class Ledger:
         self._clock = clock
         self.seed = seed
         self.embedded = embedded or {}
-        """Wallets of the embedded chains, by short name; every other chain is kept in the ledger
-        alone."""
+        """The wallets of the embedded chains, by the chain's short name. All other chains exist
+        only as balances in this ledger."""
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
-        """Called with each payment that arrives and with its moment, within the transaction that
-        books the payment."""
+        """A function that is called with each payment that arrives at an address, and with the time
+        of arrival. It runs within the transaction that books the payment."""
 
     # Wallets
 
@@ -244,7 +253,7 @@ class Ledger:
         return self._wallet(chain, ("faucet", chain.short_name), PAYER)
 
     def customer(self, chain: ChainRow, name: str) -> str:
-        """Returns the address of a customer's account on an embedded chain."""
+        """Returns the address of the account of the customer ``name`` on an embedded chain."""
         place = ("customer", name, chain.short_name)
         return self._wallet(chain, place, CUSTOMER + name)
 
@@ -255,7 +264,8 @@ class Ledger:
         return self._wallets[place]
 
     def address(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
-        """Returns the address of a wallet; on a ledger chain it is derived from the seed."""
+        """Returns the address of a wallet: on an embedded chain that of the wallet ``name``, on a
+        ledger chain an address derived from the seed and ``place``."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is not None:
             return wallets.address(name)
@@ -265,8 +275,8 @@ class Ledger:
 
     def issue(self) -> None:
         """Issues every token that has a price to the faucet and to the exchanges that trade the
-        token. Tokens are issued only once, when the data is new. Raises OtherWorld if the stored
-        tokens were issued from other tables."""
+        token. If the tokens were issued already, nothing is changed. Raises OtherWorld if they were
+        issued from other tables than those of this release."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:
@@ -319,10 +329,11 @@ class Ledger:
         at: Moment,
     ) -> Payment:
         """Pays units of a token. ``cause`` names what the payment is for, such as ``payout:7``. If
-        a payment for this cause was already made, nothing is moved and that payment is returned.
+        a payment for this cause was already made, nothing is paid and that payment is returned.
 
-        On an embedded chain the payment is signed here and submitted once the transaction is
-        durable. Raises Problem.
+        On an embedded chain the payment is signed here and submitted once the database transaction
+        is durable. Raises Problem if the amount is 0, or if the payment that was already made
+        differs from this one.
         """
         done = self.paid(cause)
         if done is not None:
@@ -380,7 +391,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment to an exchange that was read from a block."""
+        """Books a payment that was read from a block and goes to an exchange (``venue``)."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -396,7 +407,8 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs again a payment that expired in no block. The balances stay unchanged."""
+        """Signs an expired payment again, which must be in no block. The balances stay unchanged,
+        because the payment was booked when it was first signed."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -406,7 +418,8 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """Reverses a payment that failed on its chain. Its cause can then be paid for again."""
+        """Reverses the booking of a payment that failed on its chain, so that its cause can be paid
+        again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
             self._move(token, self.faucet(token.chain), payment.sender, payment.units)
@@ -420,8 +433,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Marks the deposits on an embedded chain as due at ``at`` if they have their confirmations
-        now that the chain has reached ``height``."""
+        """Makes the deposits on an embedded chain due if they have enough confirmations; ``at``
+        becomes their due time. ``height`` is the height of the chain's newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -466,7 +479,8 @@ class Ledger:
         return max(0, height - payment.height + 1)
 
     def height(self, chain: ChainRow) -> int | None:
-        """Returns the height of the newest block; None if the chain is embedded and not open."""
+        """Returns the height of the chain's newest block; None if the chain is embedded and not
+        open yet."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is None:
             return self._clock.height(chain, self._clock.moment())
@@ -474,6 +488,7 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True for the name of an exchange's wallet, whose balance the books have. Returns
-    False for the payer and for customers, whose balances the books do not have."""
+    """Returns True if the wallet with this name belongs to an exchange; the ledger then keeps its
+    balance. Returns False for the payer of deposits and for customers, whose balances on embedded
+    chains the ledger does not keep."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

@@ -1,7 +1,8 @@
-"""A chain on disk: the newest snapshot of its state, and a log of what was mined since.
+"""A chain on disk: the newest snapshot of its state, and a log of what was mined since that
+snapshot.
 
-``NAME.snapshot`` starts with the number N of the log that continues it, ``NAME.N.log``. Both files
-consist of frames: length, checksum, payload. The chain defines the payload. A new snapshot is
+The file ``NAME.snapshot`` starts with a number N; the log that continues it is ``NAME.N.log``. Both
+files consist of frames: length, checksum, payload. The chain defines the payload. A new snapshot is
 written completely beside the old one and replaces it by one rename, so that a kill at any moment
 leaves one snapshot with its log.
 """
@@ -22,16 +23,18 @@ FULL_FLUSH: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 None elsewhere."""
 _HEAD, _NUMBER = 8, 8
 _LARGEST = 1 << 28
-"""Most bytes of a payload; a frame with a longer length is damaged."""
+"""Largest payload in bytes; a frame that states a greater length is damaged."""
 
 
 def chains_in(directory: Path) -> Path:
-    """Returns the directory of the chains in a data directory."""
+    """Returns the directory, inside a data directory, that holds the files of the embedded
+    chains."""
     return directory / "chains"
 
 
 def chain_files(directory: Path, name: str) -> list[Path]:
-    """Returns the files of a chain, including files in the formats of other releases."""
+    """Returns the files of a chain in a directory, including files in the formats of earlier
+    releases."""
     return sorted(chains_in(directory).glob(f"{name}.*"))
 
 
@@ -49,7 +52,7 @@ class LogDamaged(Exception):
 
 
 class MinedLog:
-    """The snapshot and the log of one chain, used by one thread.
+    """The snapshot and the log of one chain, for use by one thread only.
 
     Files have mode 0600. Call ``read`` before the first ``append``.
     """
@@ -63,12 +66,12 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """Returns the snapshot (None if there is none yet) and every payload that was appended
+        """Returns the snapshot (None if there is none yet) and all payloads that were appended
         since, in order.
 
         If the process was killed while it wrote, the last frame of the log may be incomplete. Such
-        a frame was never reported as written, so it is dropped. Raises LogDamaged for any other
-        difference from what was written.
+        a frame was never reported as written, so it is dropped. Raises LogDamaged if the files
+        differ from what was written in any other way.
         """
         snapshot = self.snapshot()
         self._open_log()
@@ -98,8 +101,8 @@ class MinedLog:
         self._end += len(frame)
 
     def replace(self, snapshot: bytes) -> None:
-        """Writes a snapshot and starts a new log. Raises OSError, and then the old snapshot and log
-        stay valid."""
+        """Writes a new snapshot and begins a new, empty log. Raises OSError, and then the old
+        snapshot and log stay valid."""
         number = self._number + 1
         fresh = self._directory / f"{self._name}.snapshot.new"
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -177,7 +180,8 @@ def _frame(payload: bytes) -> bytes:
 
 
 def _frames(content: bytes, path: Path) -> Iterator[tuple[bytes, int]]:
-    """Yields each payload with the offset after its frame. Raises LogDamaged."""
+    """Yields each payload with the offset at which its frame ends. Stops at an incomplete last
+    frame. Raises LogDamaged."""
     start = 0
     while start + _HEAD <= len(content):
         length = int.from_bytes(content[start : start + 4], "big")

@@ -1,12 +1,12 @@
-"""The node: its time, its ledger and the exchanges' books behind one table of methods, served as
-JSON-RPC 2.0 over loopback HTTP.
+"""The node: its time, its ledger and the exchanges' books, whose methods are served as JSON-RPC 2.0
+over HTTP on this machine.
 
-``open_node`` opens the node with the chains that it carries.
+``open_node`` opens the node with its embedded chains.
 
-The node tells the service when an exchange's order or an operation has news. Each event is a signed
-POST (contract 15). It is tried a few times and then given up, because the service also asks by
-itself. News wait in a queue of bounded length, in which several news about the same order wait only
-once. The node's work never waits for the sending.
+When an exchange's order or an operation changes, the node sends the service an event, a signed POST
+(contract 15). It tries this a few times and then gives up, because the service also asks by itself.
+Events wait in a queue of limited length, in which equal events wait only once. The node's work
+never waits for the sending.
 """
 
 from __future__ import annotations
@@ -68,24 +68,27 @@ logger = logging.getLogger(__name__)
 
 
 PACE_KEPT_MS = 60_000
-"""Milliseconds of sandbox time after which an idle node stores its time again, so that the time
-does not fall back if the wall clock is set back."""
+"""Milliseconds of sandbox time after which an idle node stores its time again. The stored time
+prevents sandbox time from falling back if the machine's clock is set back."""
 
 
 _FEE_WEI = 10**17
 _GIFT_TIMES = 4
-"""A customer's account that holds too little for a payment is given this many times the payment."""
+"""If a customer's account holds too little for a payment, the account is given this many times the
+payment."""
 
 
 class OtherTerms(Exception):
-    """Raised if the data began with another seed or other chain ids than those asked for."""
+    """Raised if the stored data began with another seed or other chain ids than those that are
+    asked for."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
 
 
 def chains_of(params: RequestModel, ledger: Ledger, rows: AccountRows) -> list[str]:
-    """Returns the chains on which a method with these parameters reads or moves money."""
+    """Returns the short names of the chains on which a method with these parameters reads or moves
+    money."""
     tokens: list[str] = []
     if isinstance(params, OpenLeg):
         tokens = [params.token_in, params.token_out]
@@ -108,8 +111,9 @@ Handler = tuple[type[RequestModel], Callable[[Any], Any]]
 class Node:
     """The time, the ledger and the exchanges' books of one sandbox, in one database.
 
-    ``seed`` and ``speed`` default to what is stored. Chains that are not ``embedded`` are kept in
-    the ledger alone.
+    If ``seed`` or ``speed`` is None, the stored value is used. ``embedded`` holds the wallets of
+    the embedded chains; all other chains exist only as balances in the ledger. Raises OtherTerms if
+    the data began with another seed.
     """
 
     def __init__(
@@ -137,8 +141,8 @@ class Node:
         self.faults = self.accounts.faults.waiting
         self.chains: Embedding
         self.solana: SolanaNode
-        """The embedded Solana chain. The process that runs the chains sets ``chains`` and
-        ``solana``."""
+        """The embedded Solana chain. ``solana`` and ``chains`` are set only in a process that runs
+        the embedded chains."""
         try:
             with self.database.transaction():
                 self.ledger.issue()
@@ -151,8 +155,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Stores ``asked`` under ``name`` as a term that never changes, such as the chain ids.
-        Raises OtherTerms if another value is already stored."""
+        """Stores ``asked`` under ``name``, such as ``chain ids``, as a value that never changes.
+        Raises OtherTerms if another value is stored already."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -165,10 +169,10 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Returns the result of a method, or an awaitable of the result.
+        """Calls a method; returns its result, or an awaitable of the result.
 
-        Everything that is due is done first, except for ``venue_legs``, which only watches. Raises
-        Problem.
+        Everything that is due is done first, unless the method is ``venue_legs``, which must not
+        change anything. Raises Problem.
         """
         if method != "venue_legs":
             self.step()
@@ -179,7 +183,8 @@ class Node:
         return self.handlers[method][1](params)
 
     def application(self, token: str) -> NodeApp:
-        """Returns the ASGI application of the node, which requires the token, and of its chains."""
+        """Returns the ASGI application of the node and of its embedded chains. The node's methods
+        require ``token``."""
         return NodeApp(self, token, Door(self.faults, self.chains.call, self.solana.call))
 
     def tell(self, sender: EventSender) -> None:
@@ -194,7 +199,8 @@ class Node:
         self.close()
 
     def close(self) -> None:
-        """Closes the database. Only this is needed for a node that carries no chains."""
+        """Stores the time and closes the database. Embedded chains, if there are any, have to be
+        closed separately."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -253,7 +259,8 @@ class Node:
         return legs
 
     def _heights(self) -> dict[str, int]:
-        """Returns the heights of the chains whose nodes answer."""
+        """Returns the heights of the chains by short name, without chains whose nodes are down or
+        which are not open."""
         down = self.faults.down()
         return {
             name: height
@@ -290,18 +297,20 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """Pays from a customer's account; if the account holds too little, it is funded first."""
+        """Pays a deposit from a customer's account and returns the payment. If the account holds
+        too little, it is given enough money first."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Funds a customer's account with coins for fees, and with more tokens than the payment
-        needs, so that the gift does not reveal the payment's amount.
+        """Gives a customer's account what it lacks for a payment of ``units``: coins for fees, and
+        the tokens or coins to pay.
 
-        Returns once the gifts are in a block. In the same block, the payment could come before them
-        and fail.
+        The gift exceeds what the payment needs, so that it does not reveal the payment's amount.
+        Returns once the gifts are in a block; otherwise the payment could come before them in the
+        same block and fail.
         """
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
@@ -365,9 +374,9 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node; each request calls one method. The node's token is required,
-    except on the paths of ``chains``, the application of the embedded chains, which checks its
-    requests itself."""
+    """The ASGI application of a node. Each request calls one method and needs the node's token.
+    Requests on the paths of ``chains`` are passed to that application, which needs no token and has
+    checks of its own."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
@@ -440,7 +449,7 @@ def _call(body: bytes) -> dict[str, Any]:
 
 TICK_SECONDS = 0.1
 BUNDLER = "bundler"
-"""Source named in events about operations."""
+"""The source that is named in events about UserOperations."""
 DATABASE = "node.db"
 
 
@@ -453,7 +462,7 @@ def open_node(
     ids: ChainIds = "sandbox",
     pools: bool = True,
 ) -> Node:
-    """Opens the node of a data directory. With ``pools``, the pools of its chains follow the
+    """Opens the node of a data directory. If ``pools`` is True, the pools of its chains follow the
     market.
 
     Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged.
@@ -490,14 +499,14 @@ def open_node(
 
 
 async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:
-    """Takes every step that is due, once every ``seconds``, until cancelled."""
+    """Does everything that is due, once every ``seconds``, until cancelled."""
     while True:
         node.step()
         await clock.sleep(seconds)
 
 
 MOST_WAITING = 1_000
-"""Most events that wait; beyond this number the oldest are dropped."""
+"""Largest number of events that wait; if there are more, the oldest are dropped."""
 WAITS = (0.2, 0.5, 1.0, 2.0)
 """Seconds between two tries to send an event; after the last wait there is one more try."""
 DEADLINE = 5.0
@@ -532,7 +541,8 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Queues an event; returns at once."""
+        """Queues an event for sending. ``source`` is a venue's code or ``bundler``. The event's
+        ``data`` is ``{name: value}``, for example the changed order's ``orderId``."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]

@@ -36,7 +36,7 @@ class NoParams(RequestModel):
 
 class ClockSet(RequestModel):
     """Moves the sandbox's clock forward by ``advance`` seconds of sandbox time, or sets ``speed``,
-    which is how many times faster world time runs than sandbox time."""
+    how many times faster world time runs than sandbox time."""
 
     advance: Advance | None = None
     speed: Speed | None = None
@@ -51,9 +51,9 @@ class ChainOf(RequestModel):
 
 
 class FaucetPay(RequestModel):
-    """A payment by the faucet.
+    """Asks the faucet to pay.
 
-    If ``payer`` names a customer, that customer's own account pays and not the faucet.
+    If ``payer`` names a customer, the customer's own account pays instead of the faucet.
     """
 
     key: Key
@@ -76,9 +76,9 @@ class LegsOf(RequestModel):
 class OpenLeg(AccountOf):
     """One leg of an order at a venue.
 
-    ``minimum`` is the least amount, in base units, that the venue swaps. A ``fixed`` leg swaps at
-    most ``units_in``. ``payout_wallet`` is the number, from 0, of the hot wallet that shall pay
-    out; without a number the exchange chooses the wallet.
+    ``minimum`` is the least amount that the venue swaps. All amounts are in smallest units. A
+    ``fixed`` leg swaps at most ``units_in``. ``payout_wallet`` is the number, from 0, of the hot
+    wallet that shall pay out; None means the first.
     """
 
     token_in: ObjectId
@@ -106,8 +106,8 @@ class SendOn(AccountOf):
 class FaultAdd(RequestModel):
     """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
 
-    ``times`` counts legs, calls, receipts or transactions. It defaults to one; ``node_down``
-    without ``times`` applies to every call until faults are cleared.
+    ``times`` is the number of legs, calls, receipts or transactions that the fault affects. It
+    defaults to one; ``node_down`` without ``times`` affects every call until faults are cleared.
     """
 
     fault: Annotated[str, Identity(64)]
@@ -119,8 +119,8 @@ class FaultAdd(RequestModel):
 
 
 class Fund(RequestModel):
-    """A gift of coins on an embedded chain, or of the token with the contract or mint ``token``, in
-    its smallest units."""
+    """A gift on an embedded chain. ``token`` is the contract or mint of the token to give, None for
+    the chain's coin. ``units`` are smallest units."""
 
     chain: ChainName
     address: Address

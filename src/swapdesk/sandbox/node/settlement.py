@@ -1,12 +1,13 @@
 """The money of a leg: credited, swapped, paid out, refunded or forwarded.
 
-Every method of ``Settlement`` runs inside one transaction of the caller and moves each sum at most
-once. What a venue keeps of a refund goes to its own wallet, so that every unit stays accounted for.
+Every method of ``Settlement`` runs inside a transaction that its caller opened, and moves each sum
+at most once. What a venue keeps of a refund goes to the venue's own wallet, so that every unit
+stays accounted for.
 
-``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. It
-stores how far each chain was read, in the transaction that books what was found. A payment that is
-in no block is submitted again with the same bytes; a payment that expired in no block is signed
-again. Blocks are final: nothing that was mined is undone.
+``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. How
+far a chain was read is stored in the same transaction as what was found. A payment that is in no
+block is submitted again with the same bytes; a payment that expired in no block is signed again.
+Blocks are final: nothing that was mined is undone.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
 
 
 class Settlement:
-    """Moves the money of a leg, in steps from the leg's deposit to its end."""
+    """Moves the money of a leg, step by step, from the leg's deposit to its end."""
 
     def __init__(self, ledger: Ledger, rows: AccountRows, clock: WorldClock) -> None:
         self._ledger = ledger
@@ -47,8 +48,9 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to the leg whose deposit address received it. A payment with the wrong
-        tag or token is credited to no leg."""
+        """Credits a payment, at the moment ``at``, to the leg whose deposit address received it.
+        The payment counts as late if the leg no longer takes deposits. A payment with the wrong tag
+        or token is not credited to any leg."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -63,9 +65,9 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """Returns the world time in milliseconds at which a payment has that many confirmations.
+        """Returns the world time, in milliseconds, at which a payment has that many confirmations.
 
-        Returns None for a payment on an embedded chain, because there ``ChainBooks`` reads the
+        Returns None for a payment on an embedded chain, where ``ChainBooks`` reads the
         confirmations from the blocks.
         """
         if payment.chain in self._ledger.embedded or payment.height is None:
@@ -79,8 +81,8 @@ class Settlement:
         """Takes the next step of a leg whose due time has come: an unpaid leg expires, a swapped
         one is paid out, and one whose payout is confirmed is finished.
 
-        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is how many hot
-        wallets are passed over for the payout.
+        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is the number of
+        hot wallets that must not make the payout.
         """
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
@@ -92,9 +94,10 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Accepts a deposit: swaps it, or refunds it if it is too little.
+        """Decides what happens with the confirmed deposit of a leg.
 
-        A deposit that is not ``verified`` is held by the venue for a check.
+        ``arrived`` is its amount. A deposit that is too small is refunded; otherwise it is swapped,
+        or held by the venue for a check if ``verified`` is False.
         """
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
@@ -104,7 +107,8 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Swaps the deposit. A fixed leg swaps its agreed amount and refunds the rest."""
+        """Swaps the deposit of ``arrived`` units; the payout follows after the venue's exchange
+        time. A leg with a fixed rate swaps its agreed amount and refunds the rest."""
         swapped, paying = _swapped(row, arrived)
         excess = arrived - swapped
         refund = None
@@ -124,18 +128,18 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed. The venue keeps the deposit until it is decided what happens with
-        it.
+        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units.
 
-        If ``declined`` is True, the venue waits for an address to which it then forwards the
-        deposit.
+        If ``declined`` is True, the service is expected to say, by ``send_on``, where the venue
+        forwards the deposit.
         """
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Refunds a deposit after subtracting the venue's fee. If there is no refund address, or if
-        the fee leaves nothing to refund, the venue keeps the deposit and the leg has failed."""
+        """Refunds a deposit of ``arrived`` units minus the venue's fee. If there is no refund
+        address, or if the fee leaves nothing to refund, the venue keeps the deposit and the leg has
+        failed."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -144,8 +148,9 @@ class Settlement:
         self._rows.settle(row, status=status, arrived=str(arrived))
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
-        """Forwards the deposit that a venue holds for a failed leg to an address; repeating the
-        same call is harmless. Raises Problem."""
+        """Forwards the deposit that a venue holds for a failed leg to an address; returns the
+        payment. If it was forwarded there before, that payment is returned. Raises Problem if the
+        venue holds no deposit or has forwarded it elsewhere, or if the deposit is too small."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -186,15 +191,15 @@ class Settlement:
         return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
-        """Returns the address on whose balance a deposit is booked; on an embedded chain this is
-        the venue's hot wallet from the start."""
+        """Returns the address whose balance contains the leg's deposit: the deposit address, or on
+        an embedded chain the venue's first hot wallet, under which deposits are booked."""
         if row["chain"] in self._ledger.embedded:
             return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
         return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
-        """Returns the units of a deposit that the venue still has: all that ``arrived``, or only
-        the swapped amount if the excess was refunded."""
+        """Returns how much of a deposit of ``arrived`` units the venue still has: all of it, or
+        only the swapped amount if the excess was refunded."""
         if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
@@ -237,8 +242,8 @@ class Settlement:
         """Returns the number and the address of the hot wallet that pays a leg out; None if no
         wallet holds enough.
 
-        The search begins with the leg's own wallet and goes through the following ones, but the
-        first ``skipped`` wallets in that order are passed over.
+        The search begins with the leg's own wallet and continues with the next ones in order, but
+        leaves out the first ``skipped`` of them.
         """
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
@@ -251,8 +256,8 @@ class Settlement:
     # Deposits after the deadline
 
     def return_late(self, row: sqlite3.Row, deposit: sqlite3.Row, at: Moment) -> None:
-        """Refunds a deposit that came after the deadline, if there is a refund address; else the
-        venue holds it."""
+        """Refunds a deposit that arrived after the deadline. The venue keeps it if there is no
+        refund address or the fee leaves nothing to refund."""
         refund = None
         if row["refund_address"] is not None:
             units, cause = int(deposit["units"]), f"late:{deposit['id']}"
@@ -265,7 +270,8 @@ class Settlement:
     # What became of payments
 
     def refunds(self, row: sqlite3.Row) -> list[Payment]:
-        """Returns the payments that refunded a leg or its excess."""
+        """Returns the payments by which a leg's deposit, or the part of it that was not swapped,
+        was refunded or forwarded."""
         causes = [f"{kind}:{row['id']}" for kind in ("excess", "refund", "send on")]
         returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
         if returned or row["status"] != LegStatus.REFUNDED:
@@ -281,16 +287,15 @@ class Settlement:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """Reports news of a payment's leg, because the payment was signed again and has a new
-        hash."""
+        """Reports that a leg's state changed, because one of its payments was signed again and has
+        a new hash."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """Updates the leg for which a payment was made that then failed on its chain. After a
-        failed payout or refund, the venue holds the money until it is decided what happens with
-        it."""
+        """Updates the leg whose payment failed on its chain. After a failed payout or refund, the
+        venue holds the money again and the leg is not completed."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
             return
@@ -314,8 +319,8 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """Keeps the books in step with all embedded chains. Call ``follow`` before any step that is due
-    is taken."""
+    """Updates the exchanges' books from the blocks of all embedded chains. Call ``follow`` before
+    anything that is due is done."""
 
     def __init__(
         self,
@@ -334,8 +339,8 @@ class ChainBooks:
         """Number of the last block read, by chain."""
 
     def follow(self) -> None:
-        """Reads every open chain up to its newest block, and submits signed payments that are in no
-        block."""
+        """Reads every open chain up to its newest block, and submits those signed payments that are
+        in no block."""
         for name, wallets in self._ledger.embedded.items():
             if wallets.is_open:
                 self._read_blocks(name, wallets)
@@ -365,7 +370,7 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the number of the block up to which an earlier run read.
+        """Returns the height up to which an earlier run has read the chain.
 
         If nothing was read yet, returns the height at which the chain began, or the current height
         if no leg uses the chain, so that the blocks before the first leg are skipped.

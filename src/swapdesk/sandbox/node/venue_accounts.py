@@ -1,10 +1,10 @@
 """The books of the simulated exchanges: one account for each leg, identified by the venue and the
-service's key.
+key that the service chose.
 
-An account waits for its deposit, counts confirmations, exchanges, pays out and finishes. Each step
-is one transaction that moves money at most once, so that a node killed at any moment continues from
-there. A step that fell due while no node ran is booked at the time at which it was due. Clients pay
-to an address of the leg, to an address with a memo, or to a static address.
+An account waits for its deposit, counts confirmations, swaps, pays out and finishes. Each step is
+one transaction that moves money at most once, so that a node that was killed at any moment
+continues from there. A step that fell due while no node ran is booked at the time at which it was
+due. Clients pay to an address of the leg, to a common address with a memo, or to a static address.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from swapdesk.wire.orders import LegStatus
 HOLD, RELEASE, EXPIRE, FALLBACK = "hold", "release", "expire", "fallback"
 _NOT_CREDITED = (LegStatus.NEW, LegStatus.WAITING, LegStatus.CONFIRMING)
 _MAY_YET = (*_NOT_CREDITED, LegStatus.EXCHANGING, LegStatus.VERIFYING)
-"""States of a leg that has not paid out yet."""
+"""States of a leg whose payout has not been made yet."""
 
 
 ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
@@ -38,17 +38,17 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""Functions that handle a deposit in another way than swapping it, by the name of the fault that
-asks for them.
+"""Functions that handle a confirmed deposit, by the name of the fault that causes them; without
+such a fault the deposit is swapped.
 
-A fault that comes after the deposit was accepted is carried out at once. If a leg has several of
+A fault that is set after the deposit was accepted is carried out at once. If a leg has several of
 these faults, the first in this order applies.
 """
 
 
 class OrderFaults:
-    """The faults that are set for existing legs, and the faults that wait for legs that are yet to
-    be opened."""
+    """The faults of existing legs, and the faults for legs that are not opened yet
+    (``waiting``)."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the order's existing leg, else to the next ``times`` legs that are
-        opened.
+        """Applies a fault to the existing leg of the order that it names.
 
-        Raises Problem if the order or the exchange has nothing to which the fault could apply.
+        If there is no such leg, the fault waits for the next ``times`` legs that are opened. Raises
+        Problem if the order or the exchange has nothing to which the fault could apply.
         """
         with self._database.transaction():
             if fault.fault == RELEASE:
@@ -81,7 +81,8 @@ class OrderFaults:
                 self.waiting.set(fault.fault, *chosen, times=fault.times, leg=fault.leg)
 
     def clear(self) -> None:
-        """Removes all faults. A leg that has not failed yet will not fail, and all holds end."""
+        """Removes all faults that have not been carried out. Deposits that an exchange holds for a
+        check are released."""
         self.waiting.active.clear()
         with self._database.transaction() as connection:
             connection.execute("UPDATE accounts SET fault = NULL WHERE fault IS NOT NULL")
@@ -90,8 +91,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Counts the waiting faults that apply to this new leg as used, each kind once. Returns the
-        columns that these faults set in the leg's row."""
+        """Applies the waiting faults to a new leg, at most one of each name, and counts them as
+        used. Returns the columns that these faults set in the leg's row."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -106,8 +107,8 @@ class OrderFaults:
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """Carries out what a leg's faults say about its confirmed deposit, or accepts the
-        deposit."""
+        """Handles the confirmed deposit of a leg: as one of the leg's faults says, or by accepting
+        the deposit."""
         arrived = self._rows.credited(row["id"])
         for name, on_deposit in ON_DEPOSIT.items():
             if name in faults_of(row):
@@ -116,7 +117,7 @@ class OrderFaults:
         self._settlement.accept(row, arrived, at)
 
     def skipped_wallets(self, row: sqlite3.Row) -> int:
-        """Returns how many hot wallets fail to pay the leg out."""
+        """Returns the number of hot wallets that a fault excludes from paying this leg out."""
         return 1 if FALLBACK in faults_of(row) else 0
 
     def _leg(self, service_id: str, side: str | None) -> sqlite3.Row | None:
@@ -143,8 +144,9 @@ class OrderFaults:
             ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
     def _release(self, fault: FaultAdd) -> None:
-        """Ends the holds of an order or of an exchange, and removes holds that have not begun.
-        Raises Problem if nothing is on hold."""
+        """Releases the deposits of an order, or of an exchange, that are held for a check, and
+        removes the faults that would hold later ones. Raises Problem if there is neither a held
+        deposit nor such a fault."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -171,7 +173,8 @@ class OrderFaults:
 
 
 def selected_by(fault: FaultAdd) -> tuple[str, str]:
-    """Returns the selector of a fault and its value: that of an order or of an exchange."""
+    """Returns the selector of a fault and the selected value: ``venue`` and its code, or
+    ``serviceId`` and the order's id."""
     if fault.venue is not None:
         return "venue", fault.venue
     return "serviceId", fault.service_id or ""
@@ -185,9 +188,9 @@ def deposit_place(
 ) -> tuple[str, str | None]:
     """Returns the address and the tag (None for no tag) for the deposit of a new leg.
 
-    On a chain with memos, most exchanges use one address for all legs and give each leg a memo,
-    which is a number. Raises Problem if an exchange with static addresses has no address left on
-    the chain, because each one belongs to an open leg.
+    On a chain with memos, most exchanges use one address for all legs and give each leg a number as
+    memo. Raises Problem if an exchange with static addresses has none left on the chain, because
+    each of them belongs to an open leg.
     """
     name = chain.short_name
     if venue.static_deposits:
@@ -228,8 +231,9 @@ class VenueAccounts:
     # What clients ask
 
     def open(self, leg: OpenLeg) -> dict[str, object] | None:
-        """Creates an account for a leg, or finds the one that the same key created before; returns
-        the deposit to make."""
+        """Creates an account for a leg and returns the deposit to make. If the same key created an
+        account before, returns the deposit of that account. Raises Problem if the key belongs to a
+        different leg or the leg cannot be opened."""
         existing = self._rows.by_key(leg.venue, leg.key)
         if existing is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
@@ -281,7 +285,8 @@ class VenueAccounts:
         return None if row is None else _instruction(row)
 
     def report(self, venue: str, key: str) -> dict[str, object] | None:
-        """Returns the state of a leg, with amounts in base units; None if there is no such leg."""
+        """Returns the state of a leg, with amounts in smallest units; None if there is no such
+        leg."""
         row = self._rows.by_key(venue, key)
         if row is None:
             return None
@@ -318,7 +323,8 @@ class VenueAccounts:
         }
 
     def send_on(self, asked: SendOn) -> Payment:
-        """Forwards the deposit of a failed leg to an address; returns the payment."""
+        """Forwards the deposit of a failed leg to another address; returns the payment. Raises
+        Problem."""
         row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")
@@ -328,7 +334,8 @@ class VenueAccounts:
     # What time does
 
     def step(self) -> int:
-        """Takes every step that is due, the oldest first. Returns the number of steps."""
+        """Does everything that is due in the books, the oldest first. Returns the number of steps
+        that were taken."""
         steps = 0
         self.chains.follow()
         while (due := self._rows.next_due(self._clock.moment())) is not None:

@@ -27,19 +27,20 @@ class Moment(Struct, frozen=True):
 class ClockRecord(Struct, frozen=True):
     """The stored time of the node.
 
-    ``offset`` is how many milliseconds sandbox time is ahead of the wall clock. ``anchor`` is the
-    moment from which on world time has run at ``speed``.
+    ``offset`` is how many milliseconds sandbox time is ahead of the machine's clock. ``anchor`` is
+    the moment since which world time has run at ``speed``.
     """
 
     offset: int
     speed: Decimal
     anchor: Moment
     latest: int
-    """The newest sandbox time that was read, in milliseconds."""
+    """The newest sandbox time that was read, in milliseconds. Sandbox time never falls back below
+    it."""
 
 
 class WorldClock:
-    """The time of the node, computed from the wall clock and the stored record."""
+    """The time of the node, computed from the machine's clock and the stored record."""
 
     def __init__(self, clock: SystemClock, pace: ClockRecord | None, speed: Decimal) -> None:
         self._clock = clock
@@ -58,7 +59,7 @@ class WorldClock:
 
     @property
     def pace(self) -> ClockRecord:
-        """Returns the clock's time and speed as a record that the caller stores."""
+        """The clock's time and speed as a record, for the caller to store."""
         pace = self._pace
         return ClockRecord(pace.offset, pace.speed, pace.anchor, self.moment().now)
 
@@ -72,18 +73,19 @@ class WorldClock:
         return Moment(now, anchor.world + int(max(0, now - anchor.now) * self._pace.speed))
 
     def now_ms(self) -> int:
-        """Returns the sandbox time alone, in milliseconds."""
+        """Returns the present sandbox time in milliseconds."""
         return self.moment().now
 
     def advance(self, milliseconds: int) -> None:
-        """Moves sandbox time forward; what falls due in the skipped time still happens."""
+        """Moves sandbox time forward. Whatever falls due in the skipped time is still done."""
         pace = self._pace
         offset = pace.offset + milliseconds
         self._pace = ClockRecord(offset, pace.speed, pace.anchor, self.moment().now)
         self._clock.advance_to(offset / 1000)
 
     def set_speed(self, speed: Decimal) -> None:
-        """Changes the speed from now on; the world time reached so far stays. Raises ValueError."""
+        """Changes the speed of world time from now on; the world time reached so far stays. Raises
+        ValueError if the speed is out of range."""
         if not SLOWEST <= speed <= FASTEST:
             raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
         here = self.moment()
@@ -91,8 +93,8 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """Returns the moment, in both times, at which something became due. It is computed from the
-        world time ``world``, or from the sandbox time ``now`` if ``world`` is None."""
+        """Returns the moment, in both times, at which something became due: at the world time
+        ``world``, or, if that is None, at the sandbox time ``now``. Times are in milliseconds."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)
@@ -105,6 +107,6 @@ class WorldClock:
         return chain.first_height + at.world // chain.block_ms
 
     def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> int:
-        """Returns the world time in milliseconds at which a transfer in block ``included`` has that
-        many confirmations."""
+        """Returns the world time in milliseconds at which a transfer in the block at height
+        ``included`` has that many confirmations."""
         return (included + confirmations - 1 - chain.first_height) * chain.block_ms

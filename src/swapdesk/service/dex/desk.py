@@ -1,10 +1,10 @@
-"""The DEX half of the order desk: permissions, chains of signatures, creation of orders, and
+"""The DEX half of the order desk: permissions, chained signatures, creation of orders, and
 confirmations.
 
-If a venue rejects a swap, the create is refused before the quote is consumed. A transaction is
-accepted for an order only if the chain knows it and it was made for this order: it must come from
-the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The partner
-reports the transaction, or the service finds it on the chain.
+If a venue rejects a swap, the create request is refused before the quote is consumed. A transaction
+is accepted for an order only if the chain knows it and it was made for this order: it must come
+from the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The
+partner reports the transaction, or the service finds it on the chain.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ from swapdesk.wire.dex import (
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import ExchangeRequest, OrderStatusCode
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -82,8 +83,10 @@ class Foreign(Exception):
 
 
 class Head(Struct, frozen=True):
-    """The newest block of a chain. ``timestamp`` is in seconds since 1970; None on a chain whose
-    blocks state no time."""
+    """The newest block of a chain.
+
+    ``timestamp`` is in seconds since 1970; None on a chain whose blocks state no time.
+    """
 
     height: int
     timestamp: int | None = None
@@ -106,8 +109,11 @@ class Sightings(Protocol):
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
         """Returns hashes of transactions that may be the order's, oldest first, for an order whose
-        transaction no client reported. ``sold`` and ``bought`` are the order's tokens. The list is
-        empty if the chain offers no way to search for these tokens. Raises NodeError."""
+        transaction no client reported.
+
+        ``sold`` and ``bought`` are the order's tokens. The list is empty if the chain offers no way
+        to search for these tokens. Raises NodeError.
+        """
         ...
 
     async def warm(self) -> None: ...
@@ -133,9 +139,11 @@ class EvmSightings:
         return True
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns the transactions in which the owner transferred the sold token. If a native coin
-        is sold, the transactions in which the receiver got the bought token; empty if that is a
-        native coin, too."""
+        """Returns the transactions in which the owner transferred the sold token.
+
+        If the sold token is a native coin, returns those in which the receiver got the bought token
+        instead. Returns an empty list if both are native coins.
+        """
         topics: list[str | None]
         if sold.address is not None:
             token, topics = sold.address, [_TRANSFER, _topic(str(order.detail[OWNER]))]
@@ -211,9 +219,11 @@ T = TypeVar("T")
 
 
 async def asked(answer: Awaitable[T]) -> T:
-    """Awaits the answer of a venue or chain and returns it. Raises ServiceError instead of the
-    venue's or node's own exception: VALIDATION_ERROR or INVALID_SWAP for a refusal,
-    SERVICE_UNAVAILABLE if there is no answer."""
+    """Awaits the answer of a venue or chain and returns it.
+
+    Raises ServiceError instead of the venue's or node's own exception: VALIDATION_ERROR or
+    INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE if there is no answer.
+    """
     try:
         return await answer
     except DexRefused as refused:
@@ -238,8 +248,11 @@ class DexDesk(Room):
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
         """Returns the calls that the owner still has to send, and the documents to sign, before the
-        venue may take the tokens. Both lists are empty if it already may. Raises ServiceError:
-        INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
+        venue may take the tokens.
+
+        Both lists are empty if nothing is missing. Raises ServiceError: INVALID_SWAP,
+        VALIDATION_ERROR, SERVICE_UNAVAILABLE.
+        """
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
         missing = await asked(
@@ -295,7 +308,10 @@ class DexDesk(Room):
 
     async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
         """Prepares the swap of a quote at its venue; returns the ``detail`` to store with the
-        order, which includes the transaction to send. Raises like ``approve``."""
+        order, which includes the transaction to send.
+
+        Raises like ``approve``.
+        """
         deal, venue = self._of(quote)
         if request.address_from is None:
             raise invalid("addressFrom", "is required for a DEX route")
@@ -314,11 +330,12 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records that the order's transaction was sent, or that its venue may settle it.
+        """Records the owner's report that the order's transaction was sent, or the owner's consent
+        that the venue settles the order; returns True.
 
         Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if the
-        transaction is not the order's, INVALID_SWAP if the order has ended.
+        if the hash is missing, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if
+        the transaction is not the order's, INVALID_SWAP if the order has ended.
         """
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
@@ -384,10 +401,12 @@ class DexDesk(Room):
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
         """Searches the chain for the order's transaction, which no client reported, and returns the
-        changes of ``detail`` to record; empty if it is not time to search. The chain is searched
-        once when the call can no longer be executed, and once when the order expires. An order that
-        no client was told of is not searched for, since nobody could execute its call, and a match
-        would belong to another order."""
+        changes of ``detail`` to record; empty if it is not time to search.
+
+        The chain is searched once when the call can no longer be executed, and once when the order
+        expires. An order that no client was told of is not searched for, since nobody could execute
+        its call, and a match would belong to another order.
+        """
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = self._execution(order)

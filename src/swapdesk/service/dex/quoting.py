@@ -1,8 +1,10 @@
 """On-chain rows of ``GET /quotes`` (contract 6.7, 6.8), and the limits of on-chain routes (6.1).
+
 Gas and fees are in the native coin of the paying chain. Their dollar values follow the coin's price
 in the catalogue and are omitted if it has none. A pool states no limits, so the limits are searched
 for: an amount is within limits if a venue quotes it and the row is usable. The search starts from a
-usual amount and finds each end with a precision of about one percent."""
+usual amount and finds each end with a precision of about one percent.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
-from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
+from swapdesk.wire.quotes import FilteredReason, Limits, Quote
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
@@ -56,7 +59,7 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Asks the venues for their quotes; returns a row of the answer and its stored quote for
+        """Asks the venues for their quotes. Returns the row for the answer and the stored quote of
         each venue, in the order of venue codes. ``swaps`` are the venue codes that the request
         allows; None allows all venues."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
@@ -205,8 +208,11 @@ def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
     """Returns the amount received minus the venue's fee, both in ``token_out``. Routes are compared
-    by this figure. If the fee's dollar value or the token's price is unknown, the amount is
-    returned unchanged (contract 6.8)."""
+    by this figure.
+
+    If the fee's dollar value or the token's price is unknown, the amount is returned unchanged
+    (contract 6.8).
+    """
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
     fee = ROUGH.divide(fee_usd, token_out.price)

@@ -1,8 +1,10 @@
-"""Sends the submitted bundles of groups, follows them, and stores their outcome. After a crash a
-bundle is sent again as it was stored. That is harmless, since the hash identifies an operation and
-its nonce can be used only once (contract 17.2). The outcome is what the EntryPoint's event says
-about the inner calls, never the transaction's status. A bundle whose account is not funded yet is
-retried until its orders expire."""
+"""Sends the submitted bundles of groups, follows them, and stores their outcome.
+
+After a crash a bundle is sent again as it was stored. That is harmless, since the hash identifies
+an operation and its nonce can be used only once (contract 17.2). The outcome is what the
+EntryPoint's event says about the inner calls, never the transaction's status. A bundle whose
+account is not funded yet is retried until its orders expire.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,10 @@ def nobody_intervenes(_: str) -> Intervention | None:
 
 
 class BundleWatch:
-    """Follows the submitted bundles; a process has one BundleWatch. ``run`` works until cancelled;
-    ``step`` makes a single round."""
+    """Follows the submitted bundles; a process has one BundleWatch.
+
+    ``run`` works until cancelled; ``step`` makes a single round.
+    """
 
     def __init__(
         self, store: Store, bundler: Bundler | None, clock: Clock, intervene: Intervene
@@ -133,9 +137,11 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation of a bundle, also one that was submitted before. Returns the outcome
-        (Landed) if the operation is in a block; the reason, as text, if it will never be in a
-        block; or None if it may still get into a block."""
+        """Submits an operation of a bundle, even if it was submitted before.
+
+        Returns the outcome (Landed) if the operation is in a block; the reason, as text, if it will
+        never be in a block; or None if it may still get into a block.
+        """
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
             await bundler.submit(bundle.chain, operation)

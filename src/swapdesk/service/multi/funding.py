@@ -1,9 +1,12 @@
 """Funding of a group: builds what the group's sender signs, depending on the kind of chain on which
-the group sells. Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its
-signatures arrive (EIP-191 or EIP-712). Submitting stores the signatures by compare-and-set before
-the bundler gets the bundle, so that a second submission is refused; :class:`BundleWatch` does the
-rest. On Solana the sender signs and sends the deposits. They are packed by measured size into
-transactions of at most one packet and ten deposits, with the group's id as memo (contract 9.15)."""
+the group sells.
+
+Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its signatures arrive
+(EIP-191 or EIP-712). Submitting stores the signatures by compare-and-set before the bundler gets
+the bundle, so that a second submission is refused; :class:`BundleWatch` does the rest. On Solana
+the sender signs and sends the deposits. They are packed by measured size into transactions of at
+most one packet and ten deposits, with the group's id as memo (contract 9.15).
+"""
 
 from __future__ import annotations
 
@@ -93,9 +96,9 @@ class BlockhashNode(Protocol):
 
 
 class FundingDesk(Room):
-    """Builds and submits what pays the deposits of a group of orders. ``nodes`` are the nodes of
-    Solana chains by the chain's short name. If ``bundler`` is None, groups on EVM chains cannot be
-    paid by a bundle."""
+    """Builds and submits the transactions and bundles that pay the deposits of a group of orders.
+    ``nodes`` are the nodes of Solana chains by the chain's short name. If ``bundler`` is None,
+    groups on EVM chains cannot be paid by a bundle."""
 
     def __init__(
         self,
@@ -145,8 +148,10 @@ class FundingDesk(Room):
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
         """Stores the signatures of the pending bundle, which the service then submits to the
-        bundler; returns the hashes of the bundle's operations. Raises ServiceError: NOT_FOUND,
-        VALIDATION_ERROR, INVALID_SWAP, SERVICE_UNAVAILABLE."""
+        bundler; returns the hashes of the bundle's operations.
+
+        Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP, SERVICE_UNAVAILABLE.
+        """
         group = await self._groups.found(caller, multi_id)
         submitted = await self._submitted(group, request.signatures)
         self._watch.wake()
@@ -156,10 +161,12 @@ class FundingDesk(Room):
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
         """Builds the operations of a bundle, with the calls that the owner has to send before them,
-        and stores the bundle. It replaces an earlier bundle that was not submitted. Both have the
-        same nonces, so at most one of them can ever be executed. Raises the errors of ``_payable``,
-        VALIDATION_ERROR if the bundler rejects the bundle, ALREADY_SUBMITTED, and
-        SERVICE_UNAVAILABLE."""
+        and stores the bundle.
+
+        An earlier bundle that was not submitted is replaced; it has the same nonces, so at most one
+        of the two can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
+        bundler rejects the bundle, ALREADY_SUBMITTED, and SERVICE_UNAVAILABLE.
+        """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
@@ -189,10 +196,13 @@ class FundingDesk(Room):
     ) -> list[StoredOrder]:
         """Returns the orders to pay, in the order of the group. ``wanted`` are the ids of these
         orders; None selects all orders that await a deposit. ``claimed`` are ids of orders that an
-        earlier bundle pays. Orders that are still being set up are waited for, for a few seconds.
-        Raises ALREADY_SUBMITTED if the wanted orders are claimed. Raises VALIDATION_ERROR for
-        ``serviceIds`` if a wanted order cannot be paid for another reason, or if no order of the
-        group can be paid."""
+        earlier bundle pays.
+
+        If orders are still being set up, waits a few seconds for them. Raises ALREADY_SUBMITTED if
+        a wanted order is claimed, or if every order that awaits a deposit is. Raises
+        VALIDATION_ERROR for ``serviceIds`` if a wanted order cannot be paid for another reason, or
+        if no order of the group can be paid.
+        """
         orders = await self._set_up(group)
         now = self._clock.now()
         if wanted is None:
@@ -282,9 +292,12 @@ class FundingDesk(Room):
 
     async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
         """Stores the signatures in the pending bundle, changes its state to submitted and returns
-        it; of several calls at the same time only one succeeds. Raises NOT_FOUND if no bundle
-        awaits signatures (contract 9.18); VALIDATION_ERROR if the signatures are not the owner's or
-        not one per operation; INVALID_SWAP if orders have expired since the build."""
+        it; of several calls at the same time only one succeeds.
+
+        Raises NOT_FOUND if no bundle awaits signatures (contract 9.18); VALIDATION_ERROR if the
+        signatures are not the owner's or not one per operation; INVALID_SWAP if orders have expired
+        since the build.
+        """
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
             pending = next((bundle for bundle in bundles if bundle.state == "pending"), None)
@@ -337,8 +350,11 @@ class FundingDesk(Room):
         return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
-        """Returns the instructions that pay an order's deposit. For a token, the first instruction
-        opens the receiver's token account at the sender's expense if the receiver has none."""
+        """Returns the instructions that pay an order's deposit.
+
+        For a token, the first instruction opens the receiver's token account at the sender's
+        expense if the receiver has none.
+        """
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
         if token.address is None:
@@ -436,8 +452,11 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """Returns the NOT_FOUND error for a group without a pending bundle. With ``submitted_before``
-    the message says that the group's bundle was submitted already, whatever came of that bundle."""
+    """Returns the NOT_FOUND error for a group without a pending bundle.
+
+    With ``submitted_before`` the message says that the group's bundle was submitted already,
+    whatever came of that bundle.
+    """
     words = "No bundle of this group awaits its signatures."
     if submitted_before:
         words = (

@@ -1,6 +1,9 @@
-"""Creates and shows groups of orders. A group is created in one commit, its orders are opened by
-the worker, and only its owner can see it. Each order is checked and priced individually; if an
-order has a problem, only this order gets an error. Filters: contract 9.2."""
+"""Creates and shows groups of orders.
+
+A group is created in one commit, its orders are opened by the worker, and only its owner can see
+it. Each order is checked and priced individually; if an order has a problem, only this order gets
+an error. Filters: contract 9.2.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,7 @@ from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import (
     LegProviders,
     MultiExchange,
@@ -51,7 +55,7 @@ from swapdesk.wire.multi import (
     MultiOrderResult,
     RouteFilters,
 )
-from swapdesk.wire.orders import ExchangeRequest, Order, OrderStatusCode
+from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
@@ -135,9 +139,9 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a request that will be created, with its quotes. It is created from the first
-    quote; the others serve to choose another payout wallet. The caller has not seen any of these
-    quotes."""
+    """An order of a group request, checked and priced but not yet created. It is created from the
+    first of ``quotes``; the others serve to choose another payout wallet. The caller has not seen
+    any of these quotes."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -189,10 +193,13 @@ class GroupDesk(Room):
         call: Counting | None = None,
     ) -> MultiExchange:
         """Creates a group of those orders of the request that can be carried out, and returns an
-        error for each of the others. ``call`` is counted once, in the commit that begins the group,
-        and only if the group has orders. Raises ServiceError if the whole group is refused:
-        VALIDATION_ERROR (orders on several chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED,
-        FIXED_RATE_NOT_ALLOWED. Also raises what ``call.take`` raises to refuse the call."""
+        error for each of the others.
+
+        ``call`` is counted once, in the commit that begins the group, and only if the group has
+        orders. Raises ServiceError if the whole group is refused: VALIDATION_ERROR (orders on
+        several chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED. Also
+        raises what ``call.take`` raises to refuse the call.
+        """
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         check_filters(request.filters, self._venues)
@@ -227,9 +234,12 @@ class GroupDesk(Room):
         token_in: Token,
         token_out: Token,
     ) -> Accepted:
-        """Checks an order of a group and prices it. ``group`` are the filters of the group. Raises
-        ServiceError for this order alone: VALIDATION_ERROR, AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT,
-        INVALID_SWAP if no venue has a route for it."""
+        """Checks an order of a group and prices it.
+
+        ``group`` are the filters of the group. Raises ServiceError for this order alone:
+        VALIDATION_ERROR, AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP if no venue has a route for
+        it.
+        """
         check_filters(order.filters, self._venues)
         private, fixed = bool(order.anonymous), bool(order.fixed)
         if token_in.id == token_out.id:
@@ -310,7 +320,7 @@ class GroupDesk(Room):
         unknown whether the commit succeeded.
 
         The repetition cannot create a second group, because each id exists only once. (A group has
-        no quote by which a repeated create could be recognized.) Raises SERVICE_UNAVAILABLE if the
+        no quote by which a repeated request could be recognized.) Raises SERVICE_UNAVAILABLE if the
         outcome stays unknown for too long, StoreUnavailable if nothing was written.
         """
         until = self._clock.monotonic() + _DOUBT_SECONDS
@@ -330,10 +340,12 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """Returns the orders as soon as the worker has set them all up, or as they are after five
-        seconds. This is awaited because clients of the public service look for the deposit
-        addresses in the answer (contract 9.5). The orders are returned even if the store stops
-        answering."""
+        """Waits until the worker has set up all the orders, at most five seconds, and returns the
+        orders in their present state.
+
+        Clients of the public service look for the deposit addresses in the answer (contract 9.5).
+        The orders are returned even if the store stops answering.
+        """
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
             self._worker.hint(order.service_id)

@@ -1,7 +1,9 @@
-"""The order desk: creates, looks up and lists the orders of a partner. A quote becomes at most one
-order (contract 7.6). The quote is consumed and the order written in one commit. Then the venues are
-asked outside any transaction, the deposit address is committed, and only then is the request
-answered. After a crash the worker finishes the order."""
+"""The order desk: creates, looks up and lists the orders of a partner.
+
+A quote becomes at most one order (contract 7.6). The quote is consumed and the order written in one
+commit. Then the venues are asked outside any transaction, the deposit address is committed, and
+only then is the request answered. After a crash the worker finishes the order.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,8 @@ from swapdesk.service.store.records import (
 from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import (
-    ExchangeRequest,
-    Order,
-    OrderQuery,
-    OrderStatusCode,
-    PrivateSendRequest,
-)
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import Order, OrderQuery, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
@@ -90,13 +87,15 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """Creates the order of a quote; the same request again returns the same order.
+        """Creates the order of a quote; if the request is repeated, returns the order that the
+        first request created.
 
-        ``call`` is counted in the commit that begins the exchange, so that a refused or repeated
-        create does not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
+        ``purpose`` is the kind of create request, an exchange or a private send. ``call`` is
+        counted in the commit that begins the exchange, so that a refused or repeated request does
+        not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
         FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED if no venue opened, SERVICE_UNAVAILABLE if the outcome is not known
-        yet. Also raises what ``call.take`` raises to refuse the call.
+        PROVIDER_EXCHANGE_FAILED if no venue opened the order, SERVICE_UNAVAILABLE if the outcome is
+        not known yet. Also raises what ``call.take`` raises to refuse the call.
         """
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
@@ -149,8 +148,10 @@ class OrderDesk(Room):
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
     ) -> None:
         """Raises VALIDATION_ERROR, which names the field, if the payout or refund address of the
-        request is the deposit address of an order, in any spelling (contract 7.15). ``token_in`` is
-        the token of the refund, ``token_out`` that of the payout."""
+        request is the deposit address of an order, in any spelling (contract 7.15).
+
+        ``token_in`` is the token of the refund, ``token_out`` that of the payout.
+        """
         since = window_start(self._clock.now())
         named = (
             ("addressTo", request.address_to, token_out),
@@ -177,9 +178,12 @@ class OrderDesk(Room):
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """Returns the result of :meth:`get` as JSON. The store is asked each time, since the order
-        may have changed: for the order's version if its JSON is cached, otherwise for the whole
-        order."""
+        """Returns the result of :meth:`get` as JSON.
+
+        The order may have changed, so the store is read on each call. If the order's JSON is
+        cached, only its version is read first, and the whole order only if the cached JSON is
+        outdated.
+        """
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
             if held is None or not visible(held[1], self._clock.now()):
@@ -207,8 +211,11 @@ class OrderDesk(Room):
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
         """Returns a page of the caller's orders of the last 48 hours as JSON, each in the form of
-        :meth:`encoded`. If the query's ``from`` is earlier than these 48 hours, it is replaced by
-        their start. Raises VALIDATION_ERROR if ``from`` is after ``to``."""
+        :meth:`encoded`.
+
+        If the query's ``from`` is earlier than these 48 hours, it is replaced by their start.
+        Raises VALIDATION_ERROR if ``from`` is after ``to``.
+        """
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
         since = window_start(self._clock.now())
@@ -227,9 +234,12 @@ class OrderDesk(Room):
         call: Counting | None,
         payment: str | None,
     ) -> StoredOrder:
-        """Stores the new order before any venue is asked, and returns it. ``digest`` identifies the
-        request, ``notes`` are the ``detail`` of a DEX order. Raises QuoteGone, QuoteConsumed,
-        INVALID_SWAP, and what ``call.take`` raises to refuse the call."""
+        """Stores the new order before any venue is asked, and returns it.
+
+        ``digest`` identifies the create request. ``notes`` are the ``detail`` of a DEX order; None
+        for other orders. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take``
+        raises to refuse the call.
+        """
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
@@ -280,10 +290,13 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Answers a create that was repeated. Returns the order that the first create of this quote
-        made, after waiting for that create if it is under way. Raises INVALID_SWAP if the order is
-        no longer visible or ``digests`` differ from the first request, SERVICE_UNAVAILABLE if the
-        outcome is not known in time, and the error that the first create got."""
+        """Answers a repeated create request. Returns the order that the first request with this
+        quote created, after waiting for that request if it is under way.
+
+        If the first request got an error, raises the same error. Raises INVALID_SWAP if the order
+        is no longer visible or none of ``digests`` is the first request's digest,
+        SERVICE_UNAVAILABLE if the outcome is not known in time.
+        """
         if not visible(order.created, self._clock.now()):
             raise unusable()
         if order.request_digest not in digests:
@@ -321,9 +334,9 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns two digests of a create request: one for the operation at which it was made, and one
-    for the other create operation. The stored order is compared with both, because a private send
-    can be created by either operation."""
+    """Returns two digests of a create request: for the operation that the caller used, and for the
+    other operation that creates orders. The stored order is compared with both, because a private
+    send can be created by either operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

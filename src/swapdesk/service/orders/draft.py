@@ -1,8 +1,10 @@
-"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9). The checks cover
-whether the quote may still become an order, what the request has to contain, and its addresses and
-memos. An address has to be accepted by this program's decoder for the kind of chain and by the
-chain's own pattern; if there is no such decoder, the pattern alone decides (``addressValidation``,
-contract 5.1)."""
+"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9).
+
+The checks cover whether the quote may still become an order, what the request has to contain, and
+its addresses and memos. An address has to be accepted by this program's decoder for the kind of
+chain and by the chain's own pattern; if there is no such decoder, the pattern alone decides
+(``addressValidation``, contract 5.1).
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,18 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.orders import ExchangeRequest, LegStatus, OrderStatusCode, PrivateSendRequest
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
     """Raises VALIDATION_ERROR, which names the field, if a payout or refund address or its memo is
-    not valid on the token's chain. A memo may be missing even on a chain that uses memos, because a
-    wallet of the user's own may need none."""
+    not valid on the token's chain.
+
+    A memo may be missing even on a chain that uses memos, because a wallet of the user's own may
+    need none.
+    """
     _check_address("addressTo", request.address_to, token_out)
     if request.refund_address is not None:
         _check_address("refundAddress", request.refund_address, token_in)
@@ -105,10 +111,13 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if a create for ``purpose`` can execute it at the time ``now``. A quote for
-    a private send can be executed by both kinds of create. Raises INVALID_SWAP if the quote is
-    unknown (None), filtered, made for the other kind of create, or an expired one with a floating
-    rate; FIXED_RATE_QUOTE_EXPIRED if it has expired and its rate is fixed."""
+    """Returns the quote if a create request for ``purpose`` can execute it at the time ``now``.
+
+    A quote for a private send can be executed by requests of both purposes. Raises
+    FIXED_RATE_QUOTE_EXPIRED if the quote has expired and its rate is fixed. Raises INVALID_SWAP if
+    it has expired with a floating rate, is unknown (None) or filtered, or was made for the other
+    purpose.
+    """
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:
@@ -120,9 +129,11 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 
 def unusable(ended: str | None = None) -> ServiceError:
-    """Returns the INVALID_SWAP error for a quote that cannot be used. ``ended`` is the message for
-    an expired quote, None for any other reason. To callers of the public service's dialect, an
-    expired quote is reported as a wrong ``quoteId``."""
+    """Returns the INVALID_SWAP error for a quote that cannot be used.
+
+    ``ended`` is the message for an expired quote, None for any other reason. To callers of the
+    public service's dialect, an expired quote is reported as a wrong ``quoteId``.
+    """
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
         ErrorCode.INVALID_SWAP,
@@ -148,8 +159,11 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 
 
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
-    """Returns a digest of a create request, as hex. Requests for the same order have the same
-    digest: trailing zeros of a number, the order of filters and an empty memo do not change it."""
+    """Returns a digest of a create request, as hex.
+
+    Requests for the same order have the same digest: trailing zeros of a number, the order of
+    filters and an empty memo do not change it.
+    """
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
     if not request.destination_tag:
         body.pop("destinationTag", None)
@@ -176,8 +190,11 @@ def draft(
     rng: random.Random,
     notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """Returns a new order at status -2, for which no venue was asked yet. ``rng`` draws the order's
-    ids. ``notes`` is the initial ``detail`` of a DEX order."""
+    """Returns a new order at status -2, for which no venue was asked yet.
+
+    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order; None for
+    other orders.
+    """
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
     private = quote.route == "private"
@@ -209,6 +226,6 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Truncates a time to milliseconds, which the API shows, so that a list of orders with ``from``
-    set to an order's ``created`` includes that order."""
+    """Truncates a time to milliseconds, the precision of the API. A list of orders whose ``from``
+    is an order's ``created`` therefore includes that order."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

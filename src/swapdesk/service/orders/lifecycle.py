@@ -76,9 +76,11 @@ _SECOND_LEG_FROM = (
 
 
 class Worker(Room):
-    """Carries the orders of the store to their end. ``run`` works until cancelled and ``step``
-    makes a single round; ``pass_on`` is for a process that leaves this work to other processes. A
-    process has one Worker."""
+    """Carries the orders of the store to their end.
+
+    ``run`` works until cancelled and ``step`` makes a single round; ``pass_on`` is for a process
+    that leaves this work to other processes. A process has one Worker.
+    """
 
     def __init__(
         self, shared: Shared, desk: OrderDesk, directory: Directory, tolerance: timedelta | None
@@ -98,14 +100,19 @@ class Worker(Room):
 
     def hint(self, service_id: str) -> None:
         """Tells the worker to handle an order at once; if the worker is already handling it, to
-        handle it once more afterwards. If the process ends before that, the hint is lost, and the
-        order is handled when it is due."""
+        handle it once more afterwards.
+
+        If the process ends before that, the hint is lost, and the order is handled when it is due.
+        """
         self._hinted.add(service_id)
         self._woken.set()
 
     async def run(self) -> None:
         """Handles due orders until cancelled; if the store does not answer, retries until it does.
-        Raises ClockDiffers. An order whose venue does not answer never delays other orders."""
+        Raises ClockDiffers.
+
+        An order whose venue does not answer never delays other orders.
+        """
         swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
         silence = Silence(log, "worker: the store")
@@ -334,10 +341,12 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns the time at which to look at an order again; None if never. An order that is
-        still open is looked at in the interval of its venue, and every five minutes once it is
-        older than 48 hours. An expired, failed or finished order is looked at in ever longer
-        intervals, for 48 hours. A refunded or deleted order is not looked at."""
+        """Returns the time at which to look at an order again; None if never.
+
+        An order that is still open is looked at in the interval of its venue, and every five
+        minutes once it is older than 48 hours. An expired, failed or finished order is looked at in
+        ever longer intervals, for 48 hours. A refunded or deleted order is not looked at.
+        """
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):

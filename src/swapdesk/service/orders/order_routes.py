@@ -1,7 +1,10 @@
-"""The routes of an order: its legs and their keys, the next best route, and repricing. If a create
-asks for another markup or other leg providers than its quote, a floating quote is repriced within
-its route type, and a fixed quote is refused (contract 7.11). If a venue refuses before anything was
-deposited, the next best route is tried. A leg's key is never used at two venues (contract 17.5)."""
+"""The routes of an order: its legs and their keys, the next best route, and repricing.
+
+If a create request asks for another markup or other leg providers than its quote, a floating quote
+is repriced within its route type, and a fixed quote is refused (contract 7.11). If a venue refuses
+before anything was deposited, the next best route is tried. A leg's key is never used at two venues
+(contract 17.5).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import PrivateSendRequest
+from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
@@ -51,9 +54,11 @@ def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "move
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """Returns the key by which a venue knows a leg of the order, for example ``<serviceId>:in``. On
-    the second route that is tried, ``#2`` is appended. If another venue has taken over the leg, the
-    result is the key that was stored for that venue."""
+    """Returns the key by which a venue knows a leg of the order, for example ``<serviceId>:in``.
+
+    On the second route that is tried, ``#2`` is appended. If another venue has taken over the leg,
+    the result is the key that was stored for that venue.
+    """
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
 
@@ -83,11 +88,13 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes between venues of ``codes`` that must not be used for this order. A route
-    is excluded if one of its venues refused a leg. A private route is also excluded if its first
-    venue already knows the receiver's address, because one venue would then know both ends of the
-    order. ``refused`` are entries such as ``in:code``; ``opened`` are the venues that know the
-    receiver's address."""
+    """Returns the routes between venues of ``codes`` that must not be used for this order.
+
+    A route is excluded if one of its venues refused a leg. A private route is also excluded if its
+    first venue already knows the receiver's address, because one venue would then know both ends of
+    the order. ``refused`` are entries such as ``in:code``; ``opened`` are the venues that know the
+    receiver's address.
+    """
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
     for refusal in refused:
@@ -121,8 +128,8 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
-    """Returns the leg of a private order that pays the receiver. ``middle`` is the intermediary
-    token. The leg stays open longer than the first one."""
+    """Returns the second leg of a private order, which swaps ``middle``, the intermediary token,
+    and pays the receiver. The leg stays open longer than the first one."""
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -142,10 +149,12 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
     """Returns the address to which the venue of the second leg may return the intermediary token
-    ``middle``; None if there is none. The trader may give this address in the create request
-    without knowing the intermediary, so an address that does not fit the intermediary's chain is
-    ignored. The result is None for a fixed order, too, because it is refunded in the token
-    originally sent."""
+    ``middle``; None if there is none.
+
+    The trader may give this address in the create request without knowing the intermediary, so an
+    address that does not fit the intermediary's chain is ignored. The result is None for a fixed
+    order, too, because it is refunded in the token originally sent.
+    """
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
         return None
@@ -155,8 +164,9 @@ def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
 def first_leg(
     order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
 ) -> LegOrder:
-    """Returns the leg of a private order that takes the deposit and pays the intermediary token
-    ``middle`` to ``second``, the deposit address of the second leg."""
+    """Returns the first leg of a private order, which takes the deposit and pays the intermediary
+    token ``middle``. ``second`` is the deposit instruction of the second leg, to whose address the
+    first leg pays."""
     return LegOrder(
         key=leg_key(order, "in"),
         token_in=token_in,
@@ -188,9 +198,12 @@ async def repriced(
     token_in: Token,
     token_out: Token,
 ) -> StoredQuote:
-    """Returns the quote of a create request. If the request asks for another markup or other
-    providers than the quote, the quote is repriced. Raises INVALID_SWAP if it must not be repriced
-    or no route fits, VALIDATION_ERROR for an unknown provider code."""
+    """Returns the quote of a create request.
+
+    If the request asks for another markup or other providers than the quote, the quote is repriced.
+    Raises INVALID_SWAP if it must not be repriced or no route fits, VALIDATION_ERROR for an unknown
+    provider code.
+    """
     markup = quote.markup if request.markup is None else request.markup
     choice = _asked(quote, leg_filters(request, venues))
     if markup == quote.markup and _same(choice, quote.choice):
@@ -236,9 +249,9 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create: that of the quote, except that leg filters which the
-    request sets (``filters``) replace those of the quote. For a standard route ``filters`` is
-    ignored."""
+    """Returns the route choice for a create request. The leg filters in ``filters`` that are not
+    None were set by the request and replace those of the quote; everything else is the quote's. For
+    a standard route ``filters`` is ignored."""
     if quote.route == "standard":
         return quote.choice
     return replace(

@@ -92,9 +92,11 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """Returns the order as the API shows it. With ``fresh``, for the answer to a create,
-        ``metadata`` is an object; otherwise it is a text (contract 10.8). A deleted order has only
-        its id and its status (contract 8.3)."""
+        """Returns the order as the API shows it.
+
+        With ``fresh``, for the answer to a create request, ``metadata`` is an object; otherwise it
+        is a text (contract 10.8). A deleted order has only its id and its status (contract 8.3).
+        """
         if row.status == OrderStatusCode.DELETED:
             return Order(
                 service_id=row.service_id,
@@ -198,9 +200,11 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 
 
 def _eta(row: StoredOrder) -> Decimal:
-    """Returns the minutes from the order's creation to its expected end (contract 8.17). The
-    venue's estimate counts from the deposit. So once a deposit was seen, the time from creation to
-    deposit is added to the estimate."""
+    """Returns the minutes from the order's creation to its expected end (contract 8.17).
+
+    The venue's estimate counts from the deposit. So once a deposit was seen, the time from creation
+    to deposit is added to the estimate.
+    """
     deposited = _time(row, "deposited")
     if deposited is None:
         return row.minutes
@@ -217,8 +221,8 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """Returns True if an order of this creation time is still shown, which is for exactly 48
-    hours."""
+    """Returns True if an order that was created at ``created`` is still shown. Orders are shown for
+    exactly 48 hours."""
     return now - created <= WINDOW
 
 
@@ -231,9 +235,10 @@ _TRIES = 5
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     """Deletes an order and returns True; returns False if its state does not allow that. An order
-    can be deleted before its deposit, after it expired, and after it failed (contract 8.5). If a
-    deposit arrives afterwards, the venue handles it as it does for any other order that has
-    ended."""
+    can be deleted before its deposit, after it expired, and after it failed (contract 8.5).
+
+    A deposit that arrives afterwards is handled by the venue as for any other order that has ended.
+    """
     current: StoredOrder | None = order
     for _ in range(_TRIES):
         if current is None or not allowed(current.status, OrderStatusCode.DELETED, current.route):

@@ -1,9 +1,13 @@
-"""Recovers a deposit if a venue gives up a leg after the deposit arrived. A floating order moves to
-another venue (contract 8.14): the leg is priced again, with the order's filters, and without venues
-that know the other end of a private order. If no venue takes over, the deposit is refunded on the
-input chain; a private fixed order returns the token originally sent (contract 8.15). Every other
-case needs an operator (contract 8.13). Every step is stored before it is taken, and is safe to
-repeat: the key of the new leg is in the row, and a venue forwards a deposit to one address only."""
+"""Recovers a deposit if a venue gives up a leg after the deposit arrived.
+
+A floating order moves to another venue (contract 8.14): the leg is priced again, with the order's
+filters, and without venues that know the other end of a private order. If no venue takes over, the
+deposit is refunded on the input chain; a private fixed order returns the token originally sent
+(contract 8.15). Every other case needs an operator (contract 8.13).
+
+Every step is stored before it is taken, and is safe to repeat: the key of the new leg is in the
+row, and a venue forwards a deposit to one address only.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +74,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Recovers deposits that a venue received and will not swap. The worker calls it while it holds
-    the lease of the order."""
+    """Recovers deposits that a venue received and will not swap. The worker holds the lease of the
+    order during each call."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -82,8 +86,11 @@ class Recovery(Room):
     ) -> StoredOrder | None:
         """Chooses the venue that takes over a leg, and returns the order with that venue for the
         worker to commit. ``side`` is the leg, and ``report`` the last report of the venue that gave
-        it up. If no venue takes over, the deposit is sent to the refund address and the order is
-        returned unchanged. Returns None if that is not possible either."""
+        it up.
+
+        If no venue takes over, the deposit is sent to the refund address and the order is returned
+        unchanged. Returns None if that is not possible either.
+        """
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
         wanted = replace(
@@ -102,9 +109,12 @@ class Recovery(Room):
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
         """Takes one step of a leg's move to another venue and returns the order, for the worker to
-        commit. The step opens the leg at the new venue and has the old one forward the deposit; if
-        the new venue refuses, it picks a third one. Raises VenueFailure if a venue does not answer;
-        the step is repeated later."""
+        commit.
+
+        The step opens the leg at the new venue and has the old venue forward the deposit there. If
+        the new venue refuses, the step chooses a third venue. Raises VenueFailure if a venue does
+        not answer; the step is repeated later.
+        """
         position = moving(order)
         if position is None:
             return order
@@ -217,8 +227,11 @@ class Recovery(Room):
     ) -> LegOrder:
         """Returns the leg that the new venue has to open, under the given ``key``. ``amounts`` are
         the amounts in and out; ``second`` is the deposit address and tag of the order's next leg,
-        None if this is the last leg. The money is on its way already, so the leg has floating terms
-        and stays open as long as the second leg of a private order."""
+        None if this is the last leg.
+
+        The money is on its way already, so the leg has floating terms and the late deadline of a
+        second leg.
+        """
         token_in, token_out = self._ends(order, position)
         if position == "back":
             payout: tuple[str, str | None] = (order.refund_address or "", order.refund_tag)
@@ -259,8 +272,12 @@ class Recovery(Room):
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
         """Has the venue send the deposited token to the order's refund address; returns the order
-        unchanged. Returns None if there is no refund address, if the venue refuses, or for a second
-        leg: its venue holds the intermediary token, which is not what the trader deposited."""
+        unchanged.
+
+        Returns None if there is no refund address, or if the venue refuses. Always returns None for
+        a second leg, whose venue holds the intermediary token instead of the token that the trader
+        deposited.
+        """
         if side == "out" or order.refund_address is None:
             return None
         try:

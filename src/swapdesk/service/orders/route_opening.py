@@ -1,7 +1,9 @@
 """Opens the legs of an order at its venues, which turns a consumed quote into a deposit address.
+
 The create request uses this, and so does the worker for orders that a crash or a lost answer left
 unfinished. A venue that is asked twice with the same key returns what it created the first time, so
-that no second deposit is opened (contract 7.8)."""
+that no second deposit is opened (contract 7.8).
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,17 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 FALLBACK_SECONDS = 10.0
-"""Seconds after which a create tries no further venue and leaves the order to the worker."""
+"""Seconds after which a create request tries no further venue and leaves the order to the
+worker."""
 
 CARRY_SECONDS = 24.0
-"""Seconds after which a create stops waiting for a deposit address and leaves the order to the
-worker. Clients wait slightly longer than this for their answer."""
+"""Seconds after which a create request stops waiting for a deposit address and leaves the order to
+the worker. Clients wait slightly longer than this for their answer."""
 
 
 class OpeningUnknown(Exception):
-    """Raised if it is unknown whether a venue opened a leg. Asking the venue by ``find`` with the
-    leg's key tells later."""
+    """Raised if it is unknown whether a venue opened a leg. The venue's ``find``, called with the
+    leg's key, can tell later."""
 
 
 class _Refusal(Exception):
@@ -78,10 +81,12 @@ class Opening(Room):
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Opens the legs of an order at status -2 or -1. Returns the order as waiting for its
-        deposit, or as failed if no venue opened it. With ``ask_first`` each venue is first asked
-        whether it has already opened the leg with this key. If another worker changed the order in
-        the meantime, the order as that worker left it is returned. Raises OpeningUnknown, at the
-        latest after CARRY_SECONDS."""
+        deposit, or as failed if no venue opened it.
+
+        With ``ask_first`` each venue is first asked whether it has already opened the leg with this
+        key. If another worker changed the order in the meantime, the order as that worker left it
+        is returned. Raises OpeningUnknown, at the latest after CARRY_SECONDS.
+        """
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:
@@ -118,7 +123,10 @@ class Opening(Room):
         self, order: StoredOrder, position: Position, code: str
     ) -> StoredOrder | None:
         """Returns the order with its next best route, at status -1 until that route is opened; None
-        if there is no further route. ``code`` is the venue that refused the leg at ``position``."""
+        if there is no further route.
+
+        ``code`` is the venue that refused the leg at ``position``.
+        """
         refused = [*codes_of(order, "refusals"), f"{position}:{code}"]
         opened = codes_of(order, "openedInVain")
         if position == "in" and order.route == "private":
@@ -166,8 +174,8 @@ class Opening(Room):
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
         """Opens all legs of the order; on a private route the second leg, which pays the receiver,
-        is opened first. Returns the deposit instructions of the first and of the second leg; the
-        latter is None on a standard route."""
+        is opened first. Returns the deposit instructions of the first leg, and those of the second
+        leg (None on a standard route)."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
@@ -248,8 +256,10 @@ class Opening(Room):
         )
 
     def _ready(self, order: StoredOrder) -> StoredOrder:
-        """Returns a DEX order in the state of waiting for its deposit. No venue has to open
-        anything, because the transaction was prepared before the order began."""
+        """Returns a DEX order in the state of waiting for its deposit.
+
+        No venue has to open anything, because the transaction was prepared before the order began.
+        """
         now = self._clock.now()
         return replace(
             moved(order, OrderStatusCode.WAITING, order.in_status, order.out_status, now),

@@ -1,7 +1,9 @@
-"""States of an order: allowed transitions, displayed states, and changes by venue reports. The
-functions are pure: they compute new rows from an order row and reports on its legs (contract 8.4 to
-8.9). A report never moves an order backward, and a missing report never moves it at all (contract
-8.7, 17.6)."""
+"""States of an order: allowed transitions, displayed states, and changes by venue reports.
+
+The functions are pure: they compute new rows from an order row and reports on its legs (contract
+8.4 to 8.9). A report never moves an order backward, and a missing report never moves it at all
+(contract 8.7, 17.6).
+"""
 
 from __future__ import annotations
 
@@ -77,8 +79,8 @@ def centralized(route: Route) -> CentralizedRoute:
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Returns True if status ``after`` may directly follow ``before``; only private orders have
-    status 3."""
+    """Returns True if status ``after`` may directly follow ``before``. Only private orders may have
+    status 3 (ANONYMIZING)."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
     return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
@@ -112,9 +114,12 @@ def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
     """Returns True if the deposited token can no longer be returned: the venue of the first leg has
-    begun to pay out. For a private order with a fixed rate it is True only once the payment to the
-    receiver has begun, because until then the deposited token can be bought back (contract 8.15).
-    Always False for orders that await a deposit or are finished."""
+    begun to pay out.
+
+    For a private order with a fixed rate it is True only once the payment to the receiver has
+    begun, because until then the deposited token can be bought back (contract 8.15). Always False
+    for orders that await a deposit or are finished.
+    """
     if status not in (
         OrderStatusCode.EXCHANGING,
         OrderStatusCode.ANONYMIZING,
@@ -138,8 +143,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the status of an order whose legs report this. ``second`` is the second leg of a
-    private order; None for other orders."""
+    """Returns the status of an order from the last reports of its legs. ``second`` is the report of
+    a private order's second leg; None for other orders."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -159,10 +164,12 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the statuses that an order passes through to get from ``before`` to ``after``,
-    without the first and with the last; empty if the order cannot get there. A venue that is asked
-    seldom may report a leg as finished without the steps in between; they are included
-    nevertheless. ``deposited`` says whether the deposit was seen."""
+    """Returns the statuses that an order passes through on its way from ``before`` to ``after``.
+
+    ``before`` is left out, ``after`` is included; empty if the order cannot get there. A venue that
+    is asked seldom may report a leg as finished without the steps in between; they are included
+    nevertheless. ``deposited`` says whether the deposit was seen.
+    """
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
     if start in path and end in path and path.index(start) < path.index(end):
@@ -187,9 +194,12 @@ def next_rows(
 ) -> list[StoredOrder]:
     """Returns the rows to commit one after another, given the reports of both legs; empty if
     nothing changed. There is one row per status passed, so that every step is announced. The last
-    row also has the hashes, amounts and flags of the reports. ``asked`` is the time at which the
-    venues were asked. The order expires only if that time is not before its deadline, because an
-    earlier report cannot exclude a deposit just before the deadline."""
+    row also has the hashes, amounts and flags of the reports.
+
+    ``asked`` is the time at which the venues were asked; None means ``now``. The order expires only
+    if they were asked at or after its deadline, because an earlier report cannot exclude a deposit
+    just before the deadline.
+    """
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
@@ -288,9 +298,11 @@ def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
     """Returns the values of ``detail`` that follow from the reports: hashes, the refund and
-    ``actionRequired``. A value that the reports omit is left out. Only a returned deposit is
-    recorded as a refund; a refund of the second leg is the intermediary token, which stays with the
-    service until an operator acts."""
+    ``actionRequired``. A value that the reports omit is left out.
+
+    Only a returned deposit is recorded as a refund; a refund of the second leg is the intermediary
+    token, which stays with the service until an operator acts.
+    """
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
@@ -333,7 +345,7 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns the finished order, with ``actionRequired`` set, as the only item of a list if a
+    """Returns a list with the finished order, in which ``actionRequired`` is now set because a
     venue holds a further deposit. The list is empty if no venue does, or if ``actionRequired`` is
     set already."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:

@@ -1,8 +1,10 @@
-"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20). Raises
-an error that names the parameter if the market or the account does not allow it. All venues are
-asked at once, with a common deadline (contract 17.3): for the first 0.6 s all answers are waited
-for, then 90 % are enough, and after each further 0.3 s a smaller share. After 2.0 s the answers
-that have arrived are used."""
+"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20).
+
+Raises an error that names the parameter if the market or the account does not allow it. All venues
+are asked at once, with a common deadline (contract 17.3): for the first 0.6 s all answers are
+waited for, then 90 % are enough, and after each further 0.3 s a smaller share. After 2.0 s the
+answers that have arrived are used.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.choices import RouteType
 from swapdesk.wire.encoding.numbers import quantize, to_base_units
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteOptions, RouteType
+from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteOptions
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)
@@ -148,8 +151,8 @@ def require_self_private(token: Token, value: str) -> None:
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """Returns ``amount`` without superfluous zeros. Raises VALIDATION_ERROR if it has more decimals
-    than the token."""
+    """Returns ``amount``, without zeros beyond the token's decimals. Raises VALIDATION_ERROR if it
+    has more decimals than the token."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount

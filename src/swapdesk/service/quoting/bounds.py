@@ -1,11 +1,15 @@
 """Bounds that quotes of a pair obey: of the amounts sent on private routes, and of the amounts
-received. The bounds of a private route's second leg are in the intermediary token, so they are
-converted through the first leg's price. Since prices may move before a quote is asked for, the
-second leg keeps a margin of 2 %. An amount in that margin is refused even if the route would take
-it. Bounds are the same for all callers within a period of 30 seconds. ``minOut`` and ``maxOut``
-bound amounts received (contract 6.4). Quotes by the amount received have fixed rates, so both
-bounds follow from what fixed routes pay for their smallest and largest amount sent. Each bound is
-moved inside by at least 2 %, and a quote was obtained at it."""
+received.
+
+The bounds of a private route's second leg are in the intermediary token, so they are converted
+through the first leg's price. Since prices may move before a quote is asked for, the second leg
+keeps a margin of 2 %. An amount in that margin is refused even if the route would take it. Bounds
+are the same for all callers within a period of 30 seconds.
+
+``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received have
+fixed rates, so both bounds follow from what fixed routes pay for their smallest and largest amount
+sent. Each bound is moved inside by at least 2 %, and a quote was obtained at it.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +68,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Merges the intervals that overlap or touch, from the largest amount of all downward; returns
-    this range without gaps. Returns None if there are no intervals."""
+    """Returns the range from the largest amount of all intervals down to the first gap between
+    them; None if there are no intervals."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -80,11 +84,14 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals, shortened at the ends of ``bounds`` at which no route has a price.
-    ``least`` is True if the lower end has a price, ``most`` if the upper end has one. A lower end
-    without a price moves up to the next lower end of an interval. If there is no such end, the
-    lower end is doubled, because the smallest amounts may buy less than one unit of a token with
-    few decimals. For an upper end without a price, the intervals that reach it are left out."""
+    """Returns the intervals without the amounts that have proved to have no price. ``least`` and
+    ``most`` say whether the lower and the upper end of ``bounds`` have a price.
+
+    If the upper end has none, the intervals that reach it are left out. If the lower end has none,
+    the intervals are cut off at the next amount above it at which an interval begins. If there is
+    no such amount, they are cut off at twice the lower end, because the smallest amounts may buy
+    less than one unit of a token with few decimals.
+    """
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
@@ -98,11 +105,10 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds with a price at both ends, and the last lower end that was tried
-    and had no price (None if every lower end had one). Returns None if no such bounds are found.
+    """Returns the widest bounds with a price at both ends, and the last lower end that was tried in
+    vain (None if the first one had a price). Returns None if no such bounds are found.
 
-    ``asked`` returns, for given bounds, whether the lower end has a price and whether the upper end
-    has one.
+    For given bounds, ``asked`` returns whether the lower and whether the upper end has a price.
     """
     too_little = None
     for _ in range(_ENDS_TRIED):
@@ -126,8 +132,8 @@ async def lowered(
 ) -> VenueLimits:
     """Returns the bounds with the lower end moved down, as far as amounts have a price.
 
-    ``too_little`` is an amount known to have no price, so the new end is above it; if it is None,
-    the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
+    The new end is above ``too_little``, an amount known to have no price. If ``too_little`` is
+    None, the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
     """
     if too_little is None:
         return bounds
@@ -232,10 +238,12 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Searches the bounds of the pair's private routes, and the longest of the routes' time
-        estimates. Besides both ends, an amount between them is priced: few venues accept an amount
-        at an end, and the estimate has to be the longest of all venues. Returns None if no route
-        has a price."""
+        """Searches the bounds of the pair's private routes, and the longest time estimate of these
+        routes.
+
+        Besides both ends, an amount in the middle is priced, because few venues accept an amount at
+        an end and the estimate has to cover all venues. Returns None if no route has a price.
+        """
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
         legs = self._first_legs(question)
@@ -309,11 +317,13 @@ async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
     """Returns the amount for which the leg pays about ``target``; None if no such amount is found.
-    The search starts at ``end``, an end of the leg's bounds (the amount and what the leg pays for
-    it), and goes inward. ``up`` is True if that is the lower end. Each round computes the next
-    amount from the previous price. A difference of half a percent is accepted, because ``target``
-    itself has a margin of 2 %; if rounding the amount makes a larger difference, that is accepted,
-    too."""
+    The search starts at ``end``, a bound of the leg (the amount, and what the leg pays for it), and
+    goes inward.
+
+    ``up`` is True if ``end`` is the lower bound. Each round computes the next amount from the
+    previous price. The result may miss ``target`` by half a percent, because ``target`` itself has
+    a margin of 2 %, or by more if rounding the amount causes the difference.
+    """
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount
@@ -365,9 +375,11 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Returns the bounds in units of the token received; None if no quote by the amount
-        received is possible now. ``markup``, in percent, is not applied to venues that do not
-        support markup."""
+        """Returns the bounds in units of the token received; None if no route can be priced by an
+        amount to receive now.
+
+        ``markup``, in percent, is not applied to venues that do not support markup.
+        """
         question = RouteQuestion(
             token_in,
             token_out,

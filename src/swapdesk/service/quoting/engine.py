@@ -1,7 +1,10 @@
 """Checks requests for quotes, prices them, stores the quotes durably and answers (contract 6.6 to
-6.29). A pair has bounds of the amount sent on private routes, and of the amount received on
-standard and on private routes. ``GET /minMax`` states these bounds, and a quote for an amount
-outside them is refused even if a route would take it (contract 6.3, 6.4)."""
+6.29).
+
+A pair has bounds of the amount sent on private routes, and of the amount received on standard and
+on private routes. ``GET /minMax`` states these bounds, and a quote for an amount outside them is
+refused even if a route would take it (contract 6.3, 6.4).
+"""
 
 from __future__ import annotations
 
@@ -109,9 +112,11 @@ def _whole_side(question: RouteQuestion) -> bool:
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
     """Returns True if the prices alone show that the amount is well inside the pair's bounds, so
-    that the bounds need not be searched. One condition is that a route pays at least twice the
-    smallest unit of the token received: for a token with few decimals, the lower bound may be the
-    amount that buys the first unit."""
+    that the bounds need not be searched.
+
+    One condition is that a route pays at least twice the smallest unit of the token received: for a
+    token with few decimals, the lower bound may be the amount that buys the first unit.
+    """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
     routes_priced = priced(routes)
@@ -181,8 +186,10 @@ class QuoteEngine(Room):
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
         """Returns quotes that can be executed now, without storing them: standard routes first,
         then private ones, each best first. ``refundable`` is False if the caller gives no refund
-        address; routes that need one are then left out. Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT
-        if every route refuses the amount."""
+        address; routes that need one are then left out.
+
+        Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT if every route refuses the amount.
+        """
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
         routes = [*ranked(answer.standard), *best_per_pair(answer.private)]
@@ -206,10 +213,13 @@ class QuoteEngine(Room):
         partner_id: str | None = None,
     ) -> PricedRoute | None:
         """Returns the floating route that pays most now and fits ``choice``; None if there is no
-        such route. ``exclude`` lists routes that must not be used, each as the codes of its venues.
-        ``markup``, in percent, is deducted from what a route pays. If ``choice`` asks for rotation,
-        the payout wallet differs from those that paid the recent orders of ``partner_id``. A route
-        that would be filtered for its price impact is never returned."""
+        such route.
+
+        ``exclude`` lists routes that must not be used, each as the codes of its venues. ``markup``,
+        in percent, is deducted from what a route pays. If ``choice`` asks for rotation, the payout
+        wallet differs from those that paid the recent orders of ``partner_id``. A route that would
+        be filtered for its price impact is never returned.
+        """
         question = RouteQuestion(
             token_in,
             token_out,
@@ -239,10 +249,13 @@ class QuoteEngine(Room):
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
         """Returns the limits of a pair by route type for ``GET /minMax``; None for a type without a
-        route. Both ends of each limit have a price. The limits bound the amount alone; whether a
-        route would lose too much value is stated on its row (contract 6.1 to 6.4). ``minOut`` and
+        route.
+
+        Both ends of each limit have a price. The limits bound the amount alone; whether a route
+        would lose too much value is stated on its row (contract 6.1 to 6.4). ``minOut`` and
         ``maxOut`` bound the amount received at the account's default markup, which also applies to
-        a request for quotes that names no markup."""
+        a request for quotes that names no markup.
+        """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         token_in = self._catalog.enabled_side(query.token_id_from, "tokenIdFrom")
@@ -270,10 +283,12 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits that ``sent`` finds for routes of one type, with ``minOut`` and
-        ``maxOut`` replaced by the bounds of the amount received. If no quote by the amount received
-        is possible, ``minOut`` and ``maxOut`` stay what the smallest and the largest amount sent
-        pay. Returns None if ``sent`` finds no limits."""
+        """Returns the limits that ``sent`` finds for routes of one type; None if it finds none.
+
+        ``minOut`` and ``maxOut`` are replaced by the bounds of the amount received. If those are
+        not found, ``minOut`` and ``maxOut`` remain what the routes pay for the smallest and the
+        largest amount sent.
+        """
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
         limits: Limits | None
@@ -303,9 +318,9 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the widest bounds of the pair's standard routes that have a price at both ends
-        now; None if there are none. The lower end is then moved further down, as far as amounts
-        have a price."""
+        """Returns bounds of the pair's standard routes with a price at both ends: the widest ones,
+        whose lower end is then moved further down as far as amounts have a price. Returns None if
+        there are none."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -362,10 +377,13 @@ class QuoteEngine(Room):
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
         """Prices routes and refuses amounts outside the pair's bounds, which ``GET /minMax``
-        states: on private routes by the amount sent, on all routes by the amount received. These
-        are bounds of all routes together. So they are not applied to a question with filters, or
-        with a fixed rate by the amount sent. Prices and bounds are asked for at the same time,
-        since every private row states the bounds."""
+        states.
+
+        An amount sent is checked on private routes only, an amount received on all routes. The
+        bounds are those of all routes together, so a question with filters is not checked, nor is
+        an amount sent at a fixed rate. Prices and bounds are asked for at the same time, since
+        every private row states the bounds.
+        """
         pair = question.token_in, question.token_out
         markup = question.terms.markup
         searches: list[asyncio.Task[VenueLimits | None]] = []
@@ -405,8 +423,10 @@ class QuoteEngine(Room):
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
         """Refuses an amount above ``cap``, the largest swap allowed, on all routes. Returns the
-        refused routes, and the error, which names the largest amount that these routes take. That
-        amount may be smaller than ``cap``."""
+        refused routes, and the error, which names the largest amount that these routes take.
+
+        That amount may be smaller than ``cap``.
+        """
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
         refusal = await self._pricing.refusal(refused, question)

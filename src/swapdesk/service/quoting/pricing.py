@@ -1,11 +1,16 @@
 """Prices all routes of a pair at once: standard routes over each venue, private ones over pairs of
-venues. A private route is priced leg by leg, beginning with the leg whose amount is known: the
-first, or the second if the amount received is given. Only the best of these legs per intermediary
-are continued to whole routes. A refused amount is answered with an amount that some route takes
-(contract 6.24). Payout wallets of private routes are rotated (contract 6.18 to 6.20): a wallet that
-paid one of the partner's recent orders, within 24 hours, is not used. A rotated route is left out
-if its price deviates too far from the best one. If no wallet is left, there is no route, unless a
-fallback was asked for."""
+venues.
+
+A private route is priced leg by leg, beginning with the leg whose amount is known: the first, or
+the second if the amount received is given. Only the best of these legs per intermediary are
+continued to whole routes. A refused amount is answered with an amount that some route takes
+(contract 6.24).
+
+Payout wallets of private routes are rotated (contract 6.18 to 6.20): a wallet that paid one of the
+partner's recent orders, within 24 hours, is not used. A rotated route is left out if its price
+deviates too far from the best one. If no wallet is left, there is no route, unless a fallback was
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +54,8 @@ PRIVATE_ROWS = 24
 class Priced(Struct, frozen=True):
     """All routes that were asked for, each with its price or the reason why it has none.
 
-    ``waited`` is the time in seconds for which venues that did not answer were waited for.
-    ``bounds`` are the bounds of the pair's private routes; None if they were not found.
+    ``waited`` is how many seconds the service waited for venues that did not answer. ``bounds`` are
+    the bounds of the pair's private routes; None if they were not found.
     """
 
     standard: list[Route]
@@ -100,10 +105,12 @@ class Pricing(Room):
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
         """Returns the error to answer if every route refuses because of the amount alone; otherwise
-        None. The error names an amount that a route takes. On a route of two legs the leg that
-        refuses names this amount without knowing the other leg, so the amount is first tried on
-        whole routes, as long as time allows. Bounds of the pair need no such trial, because they
-        were tried when they were found."""
+        None.
+
+        The error names an amount that a route takes. A leg of a two-leg route states such an amount
+        without knowing the other leg, so that amount is first tried on whole routes, as long as
+        time allows. Bounds of the pair were tried when they were found, and are not tried again.
+        """
         outside = beyond(answer, question)
         if outside is None:
             return None
@@ -216,9 +223,12 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns each of the best priced legs with every venue that can take the other leg of the
-        route. ``hop`` is the intermediary token with its venues. A leg that no venue can continue
-        is added to ``routes`` as an unpriced route with the reason."""
+        """Returns the best priced legs, each combined with every venue that can take the other leg
+        of the route.
+
+        ``hop`` is the intermediary token with its venues. A leg that no venue can continue is added
+        to ``routes`` as an unpriced route with the reason.
+        """
         receive = question.terms.receive
         far = _far(question, hop)
         limits = {
@@ -300,8 +310,8 @@ def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tup
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """Returns the route with the best intermediary of each venue pair, best first, at most
-    PRIVATE_ROWS."""
+    """Returns, for each pair of venues, the route over the best intermediary. The best routes come
+    first, and at most PRIVATE_ROWS routes are returned."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)
@@ -322,10 +332,12 @@ class PayoutRotation(Room):
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
-        """Returns the routes with payout wallets that paid none of the partner's recent orders. If
-        there is no such wallet, ``choice.rotate_fallback`` decides: if it is True, the routes are
-        returned unchanged; otherwise the result is a single unpriced route with the cause
-        ``rotation``."""
+        """Returns the routes with payout wallets that paid none of the partner's recent orders.
+
+        If there is no such wallet, ``choice.rotate_fallback`` decides: if it is True, the routes
+        are returned unchanged; otherwise the result is a single unpriced route with the cause
+        ``rotation``.
+        """
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes
@@ -350,9 +362,11 @@ class PayoutRotation(Room):
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
         """Returns the quote with a payout wallet that is not in ``used``. If its own wallet is in
-        ``used``, it gets another wallet of the same venue. If all wallets of the venue are in
-        ``used``, ``rotate_fallback`` of the quote's choice decides: if it is True, the quote is
-        returned without a wallet; otherwise None is returned."""
+        ``used``, it gets another wallet of the same venue.
+
+        If all wallets of the venue are in ``used``, ``rotate_fallback`` of the quote's choice
+        decides: if it is True, the quote is returned without a wallet; otherwise None is returned.
+        """
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
         wallet = self._unused(quote.legs[-1], used)
@@ -385,9 +399,11 @@ _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 
 class Beyond(Struct, frozen=True):
     """An amount that every asked route refuses. ``cause`` is ``below`` if the amount is too low and
-    ``above`` if it is too high. ``figure`` is the nearest amount that a route takes. If some routes
-    refuse the amount as too low and others as too high, the cause is ``below`` and ``figure`` is
-    larger than the amount."""
+    ``above`` if it is too high.
+
+    ``figure`` is the nearest amount that a route takes. If some routes refuse the amount as too low
+    and others as too high, the cause is ``below`` and ``figure`` is larger than the amount.
+    """
 
     question: RouteQuestion
     cause: Cause

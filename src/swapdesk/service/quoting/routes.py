@@ -1,7 +1,10 @@
-"""Prices one route. A standard route has one leg on one venue. A private route has two legs on
-different venues, over an intermediary token, so that no venue sees both ends. Amounts are Decimal
-in whole tokens. What a venue pays is rounded down to the token's decimals; what it demands is
-rounded up. Contract 6.13 to 6.16 says which venues may take which leg."""
+"""Prices one route.
+
+A standard route has one leg on one venue. A private route has two legs on different venues, over an
+intermediary token, so that no venue sees both ends. Amounts are Decimal in whole tokens. What a
+venue pays is rounded down to the token's decimals; what it demands is rounded up. Contract 6.13 to
+6.16 says which venues may take which leg.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 class RouteQuestion(Struct, frozen=True):
     """A question for the prices of routes.
 
-    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent. If
-    ``markup_optional`` is True, venues that do not support markup are priced without it, instead of
-    being left out; it is True for a markup that is only the account's default. ``exclude`` lists
-    routes that must not be used, each as the codes of its venues.
+    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent.
+    ``markup_optional`` is True if the markup is only the account's default: venues that do not
+    support markup are then priced without it instead of being left out. ``exclude`` lists routes
+    that must not be used, each as the codes of its venues.
     """
 
     token_in: Token
@@ -91,9 +94,11 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Returns those of ``venues`` that may take the second leg, which pays the receiver. Venues
-        that require a refund address are left out: a refund of this leg would be in the
-        intermediary token, and the user has no address on that token's chain."""
+        """Returns those of ``venues`` that may take the second leg, which pays the receiver.
+
+        Venues that require a refund address are left out: a refund of this leg would be in the
+        intermediary token, and the user has no address on that token's chain.
+        """
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
@@ -113,7 +118,7 @@ class UnpricedRoute(Struct, frozen=True):
     """A route without a price; ``cause`` is the reason.
 
     If the amount is the reason, ``bound`` is the smallest or largest amount that the route takes.
-    Like the asked amount, it is an amount sent or an amount received.
+    ``bound`` is an amount to receive if the request named one, otherwise an amount to send.
     """
 
     legs: tuple[str, ...]
@@ -158,9 +163,12 @@ async def price_leg(
     terms: Terms = FLOATING,
     cap: Decimal | None = None,
 ) -> Route:
-    """Prices the route that consists of one leg at ``venue``. Returns an unpriced route if the
-    amount is outside the venue's bounds, so that stated limits and quotes agree, or if the venue
-    gives no price. ``cap`` is an additional upper bound of the amount sent."""
+    """Prices the route that consists of one leg at ``venue``.
+
+    Returns an unpriced route if the amount is outside the venue's bounds, so that stated limits and
+    quotes agree, or if the venue gives no price. ``cap`` is an additional upper bound of the amount
+    sent; None sets none.
+    """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
     if limits is None:
@@ -265,9 +273,9 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Returns the private routes with the same time estimate and the same end of validity for every
-    priced one, so that these figures do not reveal the venues. ``bounds`` are those of the pair;
-    None if unknown."""
+    """Gives all priced private routes the same time estimate and the same end of validity, so that
+    these figures do not reveal the venues; returns all the routes. ``bounds`` are those of the
+    pair; None if unknown."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -330,7 +338,10 @@ def _kept(
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
     """Returns the four leg filters of a request, by the names that RouteChoice gives them; None for
-    a filter that the request does not set. Raises VALIDATION_ERROR for an unknown provider code."""
+    a filter that the request does not set.
+
+    Raises VALIDATION_ERROR for an unknown provider code.
+    """
     filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
         codes: list[str] | None = getattr(asked, field)
@@ -401,8 +412,8 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount``, computed in proportion: the amount ``valued`` of the
-    same token is worth ``usd``."""
+    """Returns the dollar value of ``amount``, given that the amount ``valued`` of the same token is
+    worth ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 

@@ -28,6 +28,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.wire.chains import SwapProvider
+from swapdesk.wire.choices import RouteType, SortOrder
 from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.quotes import (
@@ -37,8 +38,6 @@ from swapdesk.wire.quotes import (
     PrivateSendQuote,
     Quote,
     QuoteSort,
-    RouteType,
-    SortOrder,
 )
 from swapdesk.wire.tokens import Token
 
@@ -86,9 +85,11 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Returns the bounds that a private row states; None if the pair's bounds are unknown. A
-    filtered or fixed route may have a price for an amount outside the pair's bounds. In that case
-    the row's bounds are widened to that amount."""
+    """Returns the bounds that a private row states; None if the pair's bounds are unknown.
+
+    A filtered or fixed route may have a price for an amount outside the pair's bounds. In that case
+    the row's bounds are widened to that amount.
+    """
     if bounds is None:
         return None
     least, most = bounds.minimum, bounds.maximum
@@ -192,8 +193,8 @@ _WITHOUT_FIGURE = {
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     """Returns the text of ``error`` for a route without a price: the reason and, if the amount is
-    the reason, an amount that the route takes. ``waited`` is the time waited for the venues, in
-    seconds."""
+    the reason, an amount that the route takes. ``waited`` is how many seconds the service waited
+    for the venues."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -224,9 +225,8 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route for each cause. Of several routes with the same cause it is the
-    one that takes the amount nearest to the asked amount. Further rows would say nothing more,
-    because private rows name no venue."""
+    """Returns one unpriced route for each cause: the route that takes the amount nearest to the
+    asked amount. Further rows would say nothing more, because private rows name no venue."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):
@@ -244,8 +244,10 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
     """Returns the error for an amount outside the bounds: AMOUNT_TOO_LOW if ``cause`` is ``below``,
-    otherwise QUOTE_OVER_LIMIT. The message names ``bound``, the smallest or largest amount that any
-    asked route takes."""
+    otherwise QUOTE_OVER_LIMIT.
+
+    The message names ``bound``, the smallest or largest amount that any asked route takes.
+    """
     low = cause == "below"
     code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
     end = "smallest" if low else "largest"
@@ -265,8 +267,10 @@ _SORTED_BY = {
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
     """Returns the rows in three parts: usable rows, then filtered rows, then rows without a price.
+
     The first two parts are sorted by the figure of ``sort``, rows that lack it last; the sort is
-    stable."""
+    stable.
+    """
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
     ranked = [row for row in usable if getattr(row, name) is not None]

@@ -1,9 +1,11 @@
-"""The books of partners: sums by UTC day, and the entries of their commissions. A daily sum changes
-in the same transaction that finishes the order (contract 12.6). An entry is what an order earned, a
-reversal or a payout; the amounts of reversals and payouts are negative. Entries are only added,
-never changed. To check the sums and the earnings, they can be computed again from the orders and
-the reversals. Dollars are exact, because ``exact_plus`` and ``exact_sum`` add without rounding in
-both databases."""
+"""The books of partners: sums by UTC day, and the entries of their commissions.
+
+A daily sum changes in the same transaction that finishes the order (contract 12.6). An entry is
+what an order earned, a reversal or a payout; the amounts of reversals and payouts are negative.
+Entries are only added, never changed. To check the sums and the earnings, they can be computed
+again from the orders and the reversals. Dollars are exact, because ``exact_plus`` and ``exact_sum``
+add without rounding in both databases.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,11 @@ class NothingDue(Exception):
 
 
 class Recount(Struct, frozen=True):
-    """The result of comparing the books with the orders. ``sums`` is the number of daily sums
-    compared, ``differing`` lists those that are wrong by partner id and day, and ``unentered`` is
-    the number of finished orders without an entry."""
+    """The result of comparing the books with the orders.
+
+    ``sums`` is the number of daily sums compared. ``differing`` identifies each wrong sum by
+    partner id and day. ``unentered`` is the number of finished orders without an entry.
+    """
 
     sums: int
     differing: tuple[tuple[str, str], ...]
@@ -55,8 +59,11 @@ class Books(Subject):
     operator."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Returns a partner's daily sums, oldest first, and the payouts in dollars, by the month
-        whose earnings were paid out (``YYYY-MM``). Both come from one snapshot."""
+        """Returns a partner's daily sums, oldest first, and the partner's payouts in dollars.
+
+        The key of a payout is the month whose earnings were paid out (``YYYY-MM``). Both come from
+        one snapshot.
+        """
         values = {"partner_id": partner_id}
 
         async def read(db: Transaction) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
@@ -87,10 +94,12 @@ class Books(Subject):
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
         """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
-        dollars. Raises NothingDue if the amount would not be positive. The amount is the earnings
-        of the month that are no longer pending, minus reversals and earlier payouts. It is at most
-        the same figure for all months together, so that whatever was paid out too much for another
-        month is deducted first."""
+        dollars. Raises NothingDue if the amount would not be positive.
+
+        The amount is the earnings of the month that are no longer pending, minus reversals and
+        earlier payouts. It is at most the amount due over all months together, so an overpayment
+        for another month is deducted.
+        """
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
         async def paid(db: Transaction) -> Decimal:
@@ -112,9 +121,12 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books the reversal of an order's commission in the month of ``act``; returns the
-        commission that is reversed, in dollars. Raises NothingDue if the order has no
-        commission."""
+        """Books the reversal of an order's commission, in the month in which the operator acts
+        (``act``).
+
+        Returns the commission that is reversed, in dollars. Raises NothingDue if the order has no
+        commission.
+        """
 
         async def reversed_(db: Transaction) -> Decimal:
             entries = await db.rows(_OF_ORDER, {"service_id": service_id})
@@ -153,10 +165,12 @@ class Books(Subject):
         return await self._database.snapshot(counted)
 
     async def rebuild(self, recount: Recount) -> None:
-        """Corrects the daily sums that a recount found wrong, and adds the missing entries. Each
-        day is corrected in a transaction of its own, so that a running service waits only for one
-        day at a time. If StoreUnavailable is raised, ``in_doubt`` is always True, because some days
-        may be committed already."""
+        """Corrects the daily sums that a recount found wrong, and adds the missing entries.
+
+        Each day is corrected in a transaction of its own, so that a running service waits only for
+        one day at a time. If StoreUnavailable is raised, ``in_doubt`` is always True, because some
+        days may be committed already.
+        """
 
         async def entered(db: Transaction) -> None:
             await db.take_time()
@@ -190,8 +204,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books. Does nothing if the order's create is not paid for yet or
-    if the order is in the books already."""
+    """Adds a finished order to the books. Does nothing if the call that created the order is not
+    paid for yet, or if the order is in the books already."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -237,11 +251,13 @@ def _line(partner_id: str) -> str:
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """Returns the SELECT that computes the daily sums from the orders and the reversals. The
-    arguments are further conditions on orders and on reversals. Whether an order earned a
+    """Returns the SELECT that computes the daily sums from the orders and the reversals.
+
+    The arguments are further conditions on orders and on reversals. Whether an order earned a
     commission is decided by the digits of the commission as text, not as a number. SQLite would
     convert the number to floating point, and if the embedded Solana machine has left the
-    floating-point registers full, SQLite reads the first value as 0."""
+    floating-point registers full, SQLite reads the first value as 0.
+    """
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
         " CAST(SUM(private) AS BIGINT) AS private,"
@@ -259,7 +275,7 @@ def _counted(of_orders: str = "", of_reversals: str = "") -> str:
 
 
 _TOLD = " AND told"
-"""Condition that excludes an order whose create is not paid for yet."""
+"""Condition that excludes orders whose creating call is not paid for yet."""
 
 _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 _UNENTERED = (

@@ -19,13 +19,17 @@ _USAGE = (
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
         """Replaces the stored counts by the result of ``call.take``; no other call of the same
-        partner and class is counted in between. Raises what ``call.take`` raises to refuse the
-        call."""
+        partner and class is counted in between.
+
+        Raises what ``call.take`` raises to refuse the call.
+        """
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
-        """Subtracts calls that were counted in advance but never made. A window that has been
-        replaced by a later one in the meantime is skipped."""
+        """Subtracts calls that were counted in advance but never made.
+
+        A window that has been replaced by a later one in the meantime is skipped.
+        """
         rows = [asdict(row) for row in unused]
         # In one order everywhere, so that two who give back do not wait for each other.
         counts = sorted({(row.partner_id, row.rate_class) for row in unused})
@@ -80,9 +84,11 @@ async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
     """Counts the call that begins an order or group, and records that ``payment`` paid for it.
-    ``opened`` is the id of the order or group. ``call`` and ``payment`` may be None. The
-    transaction must already hold the lock that ``line_of`` names. Raises what ``call.take`` raises
-    to refuse the call."""
+    ``opened`` is the id of the order or group.
+
+    ``call`` and ``payment`` may be None. The transaction must already hold the lock that
+    ``line_of`` names. Raises what ``call.take`` raises to refuse the call.
+    """
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:
@@ -90,9 +96,12 @@ async def count_opened(
 
 
 class _Counts(Struct, frozen=True):
-    """The counts of one partner and rate class during a transaction. They are read once and written
-    once, however many calls the transaction counts. That is safe because the transaction holds the
-    lock for these counts until it commits, so no other transaction can change them."""
+    """The counts of one partner and rate class during a transaction.
+
+    They are read once and written once, however many calls the transaction counts. That is safe
+    because the transaction holds the lock for these counts until it commits, so no other
+    transaction can change them.
+    """
 
     used: list[Usage]
 
@@ -118,9 +127,11 @@ async def _count(db: Transaction, call: Counting) -> None:
 
 
 def line_of(call: Counting | None) -> str | None:
-    """Returns the name of the lock that protects the counts of a call; None if ``call`` is None. A
-    transaction must take this lock before any other lock. Otherwise two transactions could each
-    wait for a lock that the other one holds."""
+    """Returns the name of the lock that protects the counts of a call; None if ``call`` is None.
+
+    A transaction must take this lock before any other lock. Otherwise two transactions could each
+    wait for a lock that the other one holds.
+    """
     return None if call is None else _line(call.counted, call.rate_class)
 
 

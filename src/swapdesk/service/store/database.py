@@ -1,9 +1,13 @@
-"""The interface between the store and its database, SQLite or PostgreSQL. Both databases run the
-same statements, in the SQL that they have in common, with named values (``:name``). Differences are
-in ``Wording`` and in the column types of ``schema``. A piece of work is a coroutine that runs
-statements of a ``Transaction``: PostgreSQL answers them over the network, SQLite at once, in the
-thread of its one writer. Times are integers, microseconds since 1970 UTC. Amounts are exact:
-decimal text in SQLite, NUMERIC in PostgreSQL; both are read as ``Decimal``."""
+"""The interface between the store and its database, SQLite or PostgreSQL.
+
+Both databases run the same statements, in the SQL that they have in common, with named values
+(``:name``). Differences are in ``Wording`` and in the column types of ``schema``. A piece of work
+is a coroutine that runs statements of a ``Transaction``: PostgreSQL answers them over the network,
+SQLite at once, in the thread of its one writer.
+
+Times are integers, microseconds since 1970 UTC. Amounts are exact: decimal text in SQLite, NUMERIC
+in PostgreSQL; both are read as ``Decimal``.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +32,13 @@ NO_VALUES: Values = {}
 
 
 class Place(Struct, frozen=True):
-    """How to connect to a PostgreSQL database. ``url`` contains no password, and ``password``
-    appears in no message. ``connections`` is the size of the connection pool. ``tls`` says which
-    encryption is demanded; with None a connection is encrypted only if the server offers it.
-    ``ca_file`` holds the certificates by which the server's certificate is verified; if it is None,
-    the system's certificates are used."""
+    """How to connect to a PostgreSQL database.
+
+    ``url`` contains no password, and ``password`` appears in no message. ``connections`` is the
+    size of the connection pool. ``tls`` says which encryption is demanded; with None a connection
+    is encrypted only if the server offers it. ``ca_file`` holds the certificates by which the
+    server's certificate is verified; if it is None, the system's certificates are used.
+    """
 
     url: str
     password: str | None = None
@@ -45,9 +51,11 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """Raised if the database did not answer. If ``in_doubt`` is False, nothing was changed. If
-    ``in_doubt`` is True, a commit was requested and not confirmed, so the changes may have been
-    made."""
+    """Raised if the database did not answer.
+
+    If ``in_doubt`` is False, nothing was changed. If ``in_doubt`` is True, a commit was requested
+    and not confirmed, so the changes may have been made.
+    """
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
         super().__init__(message)
@@ -60,8 +68,10 @@ class Taken(Exception):
 
 class ClockDiffers(Exception):
     """Raised if the clocks of this process and of the database differ so much that times of one
-    cannot be compared with times of the other. ``ahead`` is how far this process is ahead, negative
-    if it is behind."""
+    cannot be compared with times of the other.
+
+    ``ahead`` is how far this process is ahead, negative if it is behind.
+    """
 
     def __init__(self, ahead: timedelta) -> None:
         side = "behind" if ahead < timedelta(0) else "ahead of"
@@ -87,8 +97,8 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """Sums that several pieces of work in one transaction add to. A named lock protects them, and
-    they are written once at the end of the transaction."""
+    """Sums to which several pieces of work in one transaction contribute. A named lock protects
+    them, and they are written once at the end of the transaction."""
 
     async def write(self, db: Transaction) -> None: ...
 
@@ -194,10 +204,12 @@ class Database(Protocol):
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
         """Runs ``work`` in a transaction, and returns its result once all changes are durable. If
         ``work`` raises, nothing is changed and the exception is raised here. ``work`` may be run
-        several times; only the last run has an effect. ``behind`` is the name of a lock that the
-        transaction holds from its beginning, as after ``alone``; pieces of work with the same
-        ``behind`` may be committed together. ``NO_LINE`` is for work that takes no lock and changes
-        only a row of its own."""
+        several times; only the last run has an effect.
+
+        ``behind`` names a lock that the transaction holds from its beginning, as after ``alone``;
+        None for no such lock. Pieces of work behind the same lock may be committed together. The
+        value ``NO_LINE`` is for work that takes no lock and changes only a row of its own.
+        """
         ...
 
     async def read(self, work: Work[T]) -> T: ...
@@ -217,8 +229,11 @@ class Database(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Returns a context manager that keeps out other processes which use the same name. Its
-        block may await anything. If the process is killed, its lock ends."""
+        """Returns an async context manager that keeps out other processes which use the same name.
+
+        Anything may be awaited in its ``async with`` block. If the process is killed, its lock
+        ends.
+        """
         ...
 
     def pool(self) -> Pool | None:
@@ -229,8 +244,8 @@ class Database(Protocol):
         """Yields an event that is set after each commit in which any process called
         ``Transaction.tell``.
 
-        The event is sometimes set without such a commit, because a notification may have been
-        missed.
+        The event may also be set without such a commit, so that no commit is missed if a
+        notification was lost.
         """
         ...
 

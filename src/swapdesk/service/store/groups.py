@@ -53,10 +53,13 @@ class Groups(Subject):
         in_doubt: bool = False,
     ) -> None:
         """Inserts a group and its orders, and counts the call, all in one commit. Orders of a group
-        have no stored quote. With a ``payment`` nothing is announced until that payment is settled.
-        If it is unknown whether a commit succeeded, the caller repeats the same call with
-        ``in_doubt``, which accepts rows that the first attempt has written. Raises PayoutsChanged,
-        and what ``call.take`` raises to refuse the call."""
+        have no stored quote.
+
+        With a ``payment`` nothing is announced until that payment is settled. If it is unknown
+        whether a commit succeeded, the caller repeats the same call with ``in_doubt``, which
+        accepts rows that the first attempt has written. Raises PayoutsChanged, and what
+        ``call.take`` raises to refuse the call.
+        """
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
@@ -80,7 +83,8 @@ class Groups(Subject):
             self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        """Returns the partner's group; None if it is unknown or its create is not paid for yet."""
+        """Returns the partner's group; None if it is unknown or the call that created it is not
+        paid for yet."""
         rows = await self._database.look(
             "SELECT multi_id, partner_id, created, chain FROM groups"
             " WHERE partner_id = :partner_id AND multi_id = :multi_id AND told",
@@ -94,8 +98,11 @@ class Groups(Subject):
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """Returns the orders of a group in the order of the request. They are returned even if the
-        create is not paid for yet, since callers have found or created the group before."""
+        """Returns the orders of a group in the order of the request.
+
+        They are returned even if the call that created the group is not paid for yet, since callers
+        have found or created the group before.
+        """
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:
@@ -110,8 +117,8 @@ class Groups(Subject):
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
         """Stores a pending bundle in place of the group's earlier pending bundle, if there is one.
-        Raises BundleUnderWay if one of the orders is in a bundle that was submitted or has paid
-        it."""
+        Raises BundleUnderWay if one of the orders is in another bundle that was submitted or that
+        has paid the order."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:

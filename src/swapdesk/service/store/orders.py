@@ -46,8 +46,8 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
+from swapdesk.wire.choices import SortOrder
 from swapdesk.wire.orders import OrderQuery, OrderSort, OrderStatusCode
-from swapdesk.wire.quotes import SortOrder
 
 
 class Quotes(Subject):
@@ -103,8 +103,8 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the registered functions with an order and its former status ``before``, but only
-        if the status has changed."""
+        """Calls the registered functions with an order and its former status ``before`` (None for a
+        new order), but only if the status has changed."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -117,11 +117,13 @@ class Orders(Subject):
         payouts: RecentPayouts | None = None,
         payment: str | None = None,
     ) -> None:
-        """Consumes the quote, inserts the order and counts the call in one commit. With a
-        ``payment`` the order is not announced until the payment is settled. Raises QuoteConsumed;
-        QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by which the
-        order's payout wallet was chosen, are no longer the newest; and what ``call.take`` raises to
-        refuse the call."""
+        """Consumes the quote, inserts the order and counts the call in one commit.
+
+        With a ``payment`` the order is not announced until the payment is settled. Raises
+        QuoteConsumed; QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by
+        which the order's payout wallet was chosen, are no longer the newest; and what ``call.take``
+        raises to refuse the call.
+        """
         values = order_values(self._database, order) | {"told": payment is None}
 
         async def begun(db: Transaction) -> None:
@@ -143,16 +145,19 @@ class Orders(Subject):
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         """Returns the order that a quote has become, even if the quote itself was deleted; None if
-        there is no such order. The order is returned even if its create is not paid for yet,
-        because only a repeated create asks for it."""
+        there is no such order.
+
+        The order is returned even if the call that created it is not paid for yet, because only a
+        repetition of that call asks for it.
+        """
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
             {"partner_id": partner_id, "quote_id": quote_id},
         )
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the order if it belongs to the partner and its create is paid for, if that was
-        necessary; otherwise None."""
+        """Returns the order if it belongs to the partner, otherwise None. Also returns None if the
+        call that created the order has to be paid for and is not paid for yet."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -160,14 +165,15 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """Returns the orders with these ids, of any partner, by id. Orders whose create is not paid
-        for yet are left out, because the result is for the order streams."""
+        """Returns the orders with these ids, of any partner, by id. Orders whose creating call is
+        not paid for yet are left out, because the result is for the order streams."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """Returns the order with this id, whoever its partner is, even if its create is not paid
-        for yet; None if unknown. For the worker and other code that carries orders out."""
+        """Returns the order with this id, of any partner, even if the call that created it is not
+        paid for yet; None if unknown. It is meant for the worker and other code that carries orders
+        out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
@@ -226,8 +232,11 @@ class Orders(Subject):
         """Writes the order's new state with version ``expected_version + 1`` and a row in the
         outbox, ends the lease and returns True. Returns False, and writes nothing, if the stored
         version is not ``expected_version``, if the rank would become smaller, or if the confirmed
-        transaction belongs to another order. ``before`` is the former status, for the registered
-        listeners; if it is None, they are not called."""
+        transaction belongs to another order.
+
+        ``before`` is the former status, which is reported to the registered listeners. If
+        ``before`` is None, the listeners are not called.
+        """
         values = order_values(self._database, order) | {
             "expected": expected_version,
             "version": expected_version + 1,
@@ -256,7 +265,8 @@ class Orders(Subject):
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
         """Ends the owner's lease of an order without changing the order's state. The order becomes
-        due at ``due_at``, or never if that is None. ``attempt`` is the new value of that column."""
+        due at ``due_at``, or never if that is None. ``attempt`` is stored with the order
+        (StoredOrder.attempt)."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -277,8 +287,11 @@ class Orders(Subject):
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
         """Returns a page of the partner's orders, and the number of orders on all pages. Both come
-        from the same snapshot, so they agree. ``since`` is the earliest creation time; ``from_`` of
-        the query is ignored. Orders whose create is not paid for yet are left out."""
+        from the same snapshot, so they agree.
+
+        ``since`` is the earliest creation time; ``from_`` of the query is ignored. Orders whose
+        creating call is not paid for yet are left out.
+        """
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
         order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
@@ -310,10 +323,12 @@ class Orders(Subject):
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
         """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
-        With a ``tolerance`` the end of leases is compared with the database's clock, which is the
-        same for all processes; by its own clock, a process that is ahead would take orders that are
-        still leased. Raises ClockDiffers if ``now`` differs from the database's clock by more than
-        ``tolerance``."""
+
+        ``tolerance`` is the largest allowed difference between ``now`` and the database's clock;
+        beyond it, ClockDiffers is raised. If it is given, the end of leases is compared with the
+        database's clock, otherwise with ``now``. (With several processes, one whose own clock is
+        ahead would otherwise take orders that are still leased.)
+        """
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
         async def claimed(db: Transaction) -> Sequence[Row]:
@@ -327,9 +342,12 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases to ``lease_until``, by the same clock as ``claim_due``. With a
-        ``tolerance``, which means that there may be several processes, the worker's sign of life is
-        recorded too. Raises ClockDiffers."""
+        """Extends the owner's leases to ``lease_until``.
+
+        ``tolerance`` is that of ``claim_due`` and chooses the clock in the same way. If it is
+        given, there may be several processes, so the worker's sign of life is recorded too. Raises
+        ClockDiffers.
+        """
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
@@ -375,8 +393,11 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Makes those of the orders that are due later due at ``now``. Unknown orders, orders that
-        are still being opened, and orders that are never looked at again are not changed."""
+        """Sets the due time of these orders to ``now``, unless an order is due earlier already.
+
+        Unknown orders, orders that are still being opened, and orders that are never looked at
+        again are not changed.
+        """
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
@@ -410,8 +431,10 @@ async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
     """Checks that ``payouts``, by which the payout wallets of ``orders`` were chosen, are still the
-    partner's newest payouts. Raises PayoutsChanged if they are not. Until this transaction commits,
-    no other private order of the partner can be admitted."""
+    partner's newest payouts. Raises PayoutsChanged if they are not.
+
+    Until this transaction commits, no other private order of the partner can be admitted.
+    """
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
         # Until the commit: two that choose by the same payouts would choose alike.
@@ -423,8 +446,8 @@ async def admit(
 
 
 async def announce(db: Transaction, service_id: str) -> None:
-    """Adds the present state of an order to the outbox, unless the order's create is not paid for
-    yet."""
+    """Adds the present state of an order to the outbox, unless the call that created the order is
+    not paid for yet."""
     await db.run(
         "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
         " SELECT service_id, partner_id, version, status, rank, modified FROM orders"
@@ -436,8 +459,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 async def tell_opened(db: Transaction, opened: str) -> None:
     """Announces the order with the id ``opened``, or all orders of the group with that id, because
-    their create has now been paid for. Orders that are finished already are also added to the
-    books."""
+    the call that created them has now been paid for. Orders that are finished already are also
+    added to the books."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
@@ -453,8 +476,8 @@ async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
     """Returns the payout wallets of the partner's newest private orders, of at most ``limit``
-    orders created since ``since``. If no wallet is stored with an order, the first wallet of the
-    venue that pays it out is taken."""
+    orders created since ``since``. An order without a stored wallet counts as paid from the first
+    wallet of its last venue."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

@@ -21,8 +21,7 @@ _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY 
 
 class Outbox(Subject):
     """The changes of orders that are to be announced. ``sequence`` numbers them in the order of
-    their commits: every change committed after a row has been read has a higher number than that
-    row."""
+    their commits. So a reader that continues after the last number it has read misses no change."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -39,7 +38,7 @@ class Outbox(Subject):
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
         """Returns the next rows after ``sequence``: at least ``limit`` rows, or all if there are
-        fewer. Rows with the same number are never separated."""
+        fewer. Rows with the same ``sequence`` are always returned together."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 

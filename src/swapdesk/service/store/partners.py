@@ -1,7 +1,9 @@
-"""The accounts of partners and their keys, which an operator changes. Only the digest of a secret
-is stored. A key is revoked and an account suspended; neither is ever deleted, because the next
-start of a sandbox would add it again. Every change increments a counter, by which a running service
-notices the change."""
+"""The accounts of partners and their keys, which an operator changes.
+
+Only the digest of a secret is stored. A key is revoked and an account suspended; neither is ever
+deleted, because the next start of a sandbox would add it again. Every change increments a counter,
+by which a running service notices the change.
+"""
 
 from __future__ import annotations
 
@@ -122,8 +124,8 @@ class Partners(Subject):
     async def find(self, which: str) -> StoredPartner:
         """Returns the account with this id or name.
 
-        Raises PartnerRefused if no account has it, or if several have the name: a sandbox whose key
-        file was lost adds new accounts with the same names.
+        Raises PartnerRefused if no account has it, or if several accounts have the name. The latter
+        happens if a sandbox lost its key file and so added its accounts again with other ids.
         """
         return await self._database.snapshot(lambda db: _find(db, which))
 
@@ -168,8 +170,10 @@ class Partners(Subject):
         return await self._database.write(added), new
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
-        """Revokes a key and returns its account. If the key is revoked already, the time of that
-        revocation is kept. Raises PartnerRefused."""
+        """Revokes a key and returns its account.
+
+        If the key is revoked already, the time of that revocation is kept. Raises PartnerRefused.
+        """
         values = {"api_key": key, "revoked": micros(act.at)}
 
         async def revoked(db: Transaction) -> StoredPartner:
@@ -207,9 +211,11 @@ class Partners(Subject):
     ) -> StoredPartner:
         """Sets the overrides in ``given``, by their names in Overrides, removes those named in
         ``removed`` and keeps all others; returns the account. A rate limit in ``given`` may be None
-        for a window (minute, hour or day). That window then keeps the limit that is in force once
-        the overrides in ``removed`` are gone. ``request`` is the operator's command, for the record
-        of changes. Raises PartnerRefused."""
+        for a window (minute, hour or day).
+
+        That window keeps its limit: the one in force after the removal. ``request`` is the
+        operator's command, for the record of changes. Raises PartnerRefused.
+        """
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:
@@ -226,8 +232,10 @@ class Partners(Subject):
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
         """Adds a website to the list of those that may use the account's id, or removes it if
-        ``allowed`` is False; returns the account. Raises PartnerRefused, also if the website to
-        remove is not on the list."""
+        ``allowed`` is False; returns the account.
+
+        Raises PartnerRefused, also if the website to remove is not on the list.
+        """
 
         def listed(partner: StoredPartner) -> StoredPartner:
             if not allowed and origin not in partner.origins:

@@ -24,8 +24,8 @@ class CallPayments(Subject):
     async def free(self, payment: str, sent: str | None = None) -> None:
         """Deletes the record of a payment, so that the payment can be used again.
 
-        Does nothing if the payment was settled, or if its recorded transaction is not ``sent``.
         ``sent`` is the transaction that was sent for the payment and failed; None if none was sent.
+        Does nothing if the payment was settled, or if another transaction is recorded for it.
         """
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
@@ -49,8 +49,8 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns the payments that were sent to a chain, are not settled yet, and are valid to a
-        time after ``ended_after``. Each is a pair of the payment's id and its transaction's
+        """Returns the payments that were sent to a chain, are not settled yet, and whose validity
+        ends after ``ended_after``. Each is a pair of the payment's id and its transaction's
         hash."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
@@ -60,8 +60,11 @@ class CallPayments(Subject):
         return [(row["payment"], row["sent"]) for row in rows]
 
     async def settle(self, payment: str, transaction: str) -> None:
-        """Records that a payment was made by this transaction. In the same commit the orders that
-        it paid for are announced, and those that are finished already are added to the books."""
+        """Records that a payment was made by this transaction.
+
+        In the same commit the orders that it paid for are announced, and those that are finished
+        already are added to the books.
+        """
 
         async def settled(db: Transaction) -> None:
             row = await db.row(

@@ -1,10 +1,14 @@
-"""The PostgreSQL database of a service on several processes and machines. Each piece of work runs
-in a transaction on a connection of the pool, or shares a transaction with other work of its process
-that waits at the same time. Commits that called ``Transaction.tell`` are announced by ``NOTIFY`` on
-a separate connection, with one notification for all commits of the same moment. A notification only
-wakes readers, so that a missed one delays them by a second. The outbox is read in commit order: a
-row carries the id of its transaction, and is delivered once no older transaction is running. A
-serial number alone would not suffice, because the lower number may be committed last."""
+"""The PostgreSQL database of a service on several processes and machines.
+
+Each piece of work runs in a transaction on a connection of the pool, or shares a transaction with
+other work of its process that waits at the same time. Commits that called ``Transaction.tell`` are
+announced by ``NOTIFY`` on a separate connection, with one notification for all commits of the same
+moment. A notification only wakes readers, so that a missed one delays them by a second.
+
+The outbox is read in commit order: a row carries the id of its transaction, and is delivered once
+no older transaction is running. A serial number alone would not suffice, because the lower number
+may be committed last.
+"""
 
 from __future__ import annotations
 
@@ -172,10 +176,12 @@ class _Item(Struct):
 
 
 class _Group:
-    """Runs pieces of work that wait at the same time in one transaction, because most of their time
-    is spent waiting for the commit or for the lock that all of them need. If one of them raises,
-    nothing is committed, and each is repeated in a transaction of its own. If the commit may have
-    succeeded, nothing is repeated."""
+    """Collects the pieces of work that are waiting and runs them in one transaction.
+
+    Most of their time would otherwise be spent waiting for the commit, or for the lock that all of
+    them need. If one piece raises, nothing is committed, and each is repeated in a transaction of
+    its own. If the commit may have succeeded, nothing is repeated.
+    """
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
         self._line = line
@@ -270,9 +276,11 @@ class PostgresDatabase(Database):
 
     @classmethod
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
-        """Connects, and creates or migrates the tables. ``world`` identifies the service that owns
-        the database. Raises SchemaError, and StoreUnavailable if there is no database that can be
-        written to."""
+        """Connects, and creates or migrates the tables.
+
+        ``world`` identifies the service that owns the database; with None the owner is not checked.
+        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
+        """
         with _answered():
             # A step of a big database takes as long as it takes.
             try:
@@ -351,8 +359,8 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Keeps out other processes by a lock on a connection outside the pool. A connection taken
-        from the pool would be missing there for the code inside the block."""
+        """Keeps out other processes by a lock on a connection outside the pool. All connections of
+        the pool thus remain available to the code in the ``async with`` block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:
@@ -455,7 +463,9 @@ class PostgresDatabase(Database):
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
     """Runs a transaction by ``attempt``, and repeats it if it conflicted with another transaction.
-    After any other failure it is not repeated, because it may have been committed."""
+
+    After any other failure it is not repeated, because it may have been committed.
+    """
     left = _REPEATS
     while True:
         try:
@@ -467,8 +477,8 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Does nothing. It is given to the pool in place of its usual reset, so that a returned
-    connection keeps its state."""
+    """Does nothing. It is given to the pool in place of its usual reset, because a returned
+    connection has no state that would have to be reset."""
 
 
 def _reached(place: Place) -> dict[str, Any]:
@@ -534,8 +544,10 @@ def _answered() -> Iterator[None]:
 
 def _end_where_told(error: BaseException) -> None:
     """Raises CancelledError if this task was cancelled, since the database library may report the
-    cancellation as a broken connection (``error``). Without this, a loop that continues after
-    failures would ignore its cancellation and never end."""
+    cancellation as a broken connection (``error``).
+
+    Without this, a loop that continues after failures would ignore its cancellation and never end.
+    """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError from error

@@ -18,9 +18,12 @@ CentralizedRoute = Literal["standard", "private"]
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
     """The routes that a request asked for, and how their payout wallets are rotated. If the order
-    moves to another route, that route has to fit this choice, too. A filter is a list of provider
-    codes, and None allows every provider. ``swaps`` applies to standard routes; the four leg
-    filters and ``use_xmr`` apply to private routes (contract 6.15 to 6.17)."""
+    moves to another route, that route has to fit this choice, too.
+
+    A filter is a list of provider codes, and None allows every provider. ``swaps`` applies to
+    standard routes; the four leg filters and ``use_xmr`` apply to private routes (contract 6.15 to
+    6.17).
+    """
 
     swaps: tuple[str, ...] | None = None
     in_included: tuple[str, ...] | None = None
@@ -51,11 +54,14 @@ EVERY_ROUTE = RouteChoice()
 
 
 class RouteTerms(Struct, frozen=True, kw_only=True):
-    """A route and its price. ``legs`` are venue codes in the order in which the money passes: one
-    for a standard route, two for a private one. Between two legs ``middle_amount`` of the token
-    ``middle_token_id`` is paid. ``minutes`` is the time estimate for all legs. ``rates`` identify
-    the fixed rate at each venue. ``payout_wallet`` is the index of the hot wallet that the last
-    venue shall pay from. ``markup``, in percent, is part of the last leg's price."""
+    """A route and its price.
+
+    ``legs`` are venue codes in the order in which the money passes: one for a standard route, two
+    for a private one. Between two legs ``middle_amount`` of the token ``middle_token_id`` is paid.
+    ``minutes`` is the time estimate for all legs. ``rates`` identify the fixed rate at each venue.
+    ``payout_wallet`` is the index of the hot wallet that the last venue shall pay from. ``markup``,
+    in percent, is part of the last leg's price.
+    """
 
     legs: tuple[str, ...]
     amount_in: Decimal
@@ -73,9 +79,11 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
 
 class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     """The terms that a quote promises and that its order keeps, even if the order moves to another
-    route. ``receive`` is True if the request named the amount to receive instead of the amount to
-    send. ``plan`` is what an on-chain venue promised, as JSON that only the code of that venue
-    reads."""
+    route.
+
+    ``receive`` is True if the request named the amount to receive instead of the amount to send.
+    ``plan`` is what an on-chain venue promised, as JSON that only the code of that venue reads.
+    """
 
     quote_id: str
     partner_id: str
@@ -109,12 +117,17 @@ class StoredQuote(SwapTerms, frozen=True, kw_only=True):
 
 class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     """An order as stored. The row is also the state of the order's workflow, so any worker can
-    continue the order from it. ``status``, ``in_status`` and ``out_status`` are the API's numbers
-    for the order and its legs. ``rank`` is the progress of the displayed state and never gets
-    smaller. ``version`` is the counter for compare-and-set. ``due_at`` is when a worker looks at
-    the order next. ``failure_code`` is the error with which a repeated create is answered if no
-    venue opened the order. ``detail`` holds JSON values that have no column of their own.
-    ``multi_id`` is the id of the order's group."""
+    continue the order from it.
+
+    ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
+    ``rank`` is the progress of the displayed state and never gets smaller. ``version`` is the
+    counter for compare-and-set. ``due_at`` is when a worker looks at the order next; None for
+    never.
+
+    ``failure_code`` is the error that answers a repeated create request if no venue opened the
+    order. ``detail`` holds JSON values that have no column of their own. ``multi_id`` is the id of
+    the order's group; None if it has none.
+    """
 
     service_id: str
     record_id: str
@@ -144,8 +157,9 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     12.7)."""
     deposit_account: str | None = None
     told: bool = True
-    """False until the create is paid for, if it was made with a payment; nothing else changes this
-    field. While it is False, the order is carried out but announced to nobody (contract 14.8)."""
+    """False until the call that created the order is paid for, if it has to be; nothing else
+    changes this field. While it is False, the order is carried out but announced to nobody
+    (contract 14.8)."""
 
     def text(self, name: str) -> str | None:
         value = self.detail.get(name)
@@ -190,8 +204,8 @@ class Usage(Struct, frozen=True):
 
 class Counting(Protocol):
     """Calls that are about to be counted, in the rate-limit windows of ``rate_class``. ``counted``
-    names the owner of these windows: a partner, or the calls of a partner that are made by
-    ``partner-id`` alone."""
+    names whose windows these are. A partner has one set for calls with an API key, and another for
+    calls with ``partner-id`` alone."""
 
     @property
     def counted(self) -> str: ...
@@ -217,10 +231,10 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders. ``volume`` and ``commission`` are in dollars.
+    """Totals of a partner's finished orders. ``private`` is the number of private orders among
+    them, ``entries`` the number of orders that earned a commission.
 
-    ``private`` is the number of private orders among them. ``commission`` is the sum after
-    reversals, and ``entries`` is the number of orders that earned a commission.
+    ``volume`` and ``commission`` are in dollars; reversals are subtracted from ``commission``.
     """
 
     orders: int = 0
@@ -240,8 +254,8 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """Orders that were created together; ``chain`` is the chain on which all of them sell, by short
-    name."""
+    """Orders that were created together. ``chain`` is the short name of the chain on which all of
+    them sell."""
 
     multi_id: str
     partner_id: str
@@ -303,7 +317,7 @@ class StoredBundle(Struct, frozen=True):
 
 
 class BundleUnderWay(Exception):
-    """Raised if another bundle has paid, or may still pay, some of these orders."""
+    """Raised if another bundle has paid, or may still pay, an order of the bundle to be stored."""
 
 
 class QuoteConsumed(Exception):

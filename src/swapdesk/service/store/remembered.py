@@ -15,8 +15,10 @@ class Webhooks(Subject):
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
         """Records an event and returns True; returns False if the event is recorded already.
+
         ``ends`` is when the event's signature becomes too old to be accepted. If the sender signs
-        the same event once more, the record is kept until the later of both times."""
+        the same event once more, the record is kept until the later of both times.
+        """
         values = {"source": source, "event_id": event_id, "ends": micros(ends)}
 
         async def noted(db: Transaction) -> bool:
@@ -49,8 +51,11 @@ class Scans(Subject):
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
         """Returns the stored verdict of a token (None if there is none), and whether the caller has
-        to scan the token. The latter is True if the verdict is missing or expired and no other
-        process is scanning the token. The scan is then reserved for the caller until ``until``."""
+        to scan the token.
+
+        The latter is True if the verdict is missing or expired and no other process is scanning the
+        token. The scan is then reserved for the caller until ``until``.
+        """
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
         async def claimed(db: Transaction) -> tuple[bytes | None, bool]:

@@ -1,8 +1,11 @@
 """The tables of the store, for both databases, and the migration to the present version of the
-tables. One text serves both databases; column types and clauses that differ are in ``Types``. Each
+tables.
+
+One text serves both databases; column types and clauses that differ are in ``Types``. Each
 migration step to the next version is carried out completely or not at all. A database records which
 releases of the service may still use it. If a step only adds something, the previous release can go
-on working beside this one; if a step removes something, it cannot."""
+on working beside this one; if a step removes something, it cannot.
+"""
 
 from __future__ import annotations
 
@@ -302,8 +305,10 @@ VERSION_ROW = "SELECT number, serves_from FROM schema_version"
 
 
 def check_version(row: Row | None) -> int:
-    """Returns the schema number of a database from the row that records it. Raises SchemaError if
-    there is no such row or this release must not use the database."""
+    """Returns the schema number of a database from the row that records it.
+
+    Raises SchemaError if there is no such row or this release must not use the database.
+    """
     if row is None:
         raise SchemaError("it does not tell its schema")
     number, serves_from = int(row["number"]), int(row["serves_from"])
@@ -315,9 +320,11 @@ def check_version(row: Row | None) -> int:
 
 
 async def migrate(db: Transaction, types: Types) -> None:
-    """Migrates a database to the present version, within the transaction. Does nothing if the
-    database is of this or a later version. Raises SchemaError if the database must not be used by
-    this release."""
+    """Migrates a database to the present version, within the transaction.
+
+    Does nothing if the database is of this or a later version. Raises SchemaError if the database
+    must not be used by this release.
+    """
     number = check_version(await db.row(VERSION_ROW))
     if number >= VERSION:
         return
@@ -344,9 +351,11 @@ async def create(db: Transaction, types: Types) -> None:
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
     """Records the identity of the service that owns the database, or compares it with the recorded
-    identity. ``world`` is that identity: one text for each named part. Raises SchemaError if a part
-    differs from the recorded one, because two services that disagree about chains must not share
-    orders."""
+    identity. ``world`` is that identity: one text for each named part.
+
+    Raises SchemaError if a part differs from the recorded one, because two services that disagree
+    about chains must not share orders.
+    """
     for part, identity in world.items():
         values = {"part": part, "identity": identity}
         await db.run(

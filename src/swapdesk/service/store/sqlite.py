@@ -120,7 +120,7 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
     """Runs a piece of work, which is a coroutine, to its end at once and returns its result. That
     is possible because a transaction of SQLite answers immediately. Raises RuntimeError if the work
-    awaits anything that does not."""
+    awaits anything but the transaction."""
     step = work(transaction).__await__()
     try:
         next(step)
@@ -139,8 +139,11 @@ class _Item(Struct):
 
 
 class Writer:
-    """A thread that owns the writing connection. ``after_commit`` is called in this thread after a
-    commit that contains a call of ``Transaction.tell``."""
+    """A thread that owns the writing connection.
+
+    ``after_commit`` is called in this thread after a commit that contains a call of
+    ``Transaction.tell``.
+    """
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
@@ -232,10 +235,12 @@ class Writer:
     def _done_together(
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
-        """Runs all items in one transaction and returns True. If an item raises after it has
-        changed something, everything is rolled back and False is returned; the caller then runs
-        each item with a savepoint. A savepoint could undo that item alone, but savepoints make the
-        work a tenth slower, so the first attempt does without them."""
+        """Runs all items in one transaction and returns True.
+
+        If an item raises after it has changed something, everything is rolled back and False is
+        returned; the caller then runs each item with a savepoint. The first attempt uses no
+        savepoints, because they make the work a tenth slower.
+        """
         for item in batch:
             before = connection.total_changes
             ended = self._run_to_end(item, transaction, connection)
@@ -345,7 +350,8 @@ class SqliteDatabase(Database):
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
         """Opens the file, which is created (mode 0600) or migrated first if needed. ``world``
-        identifies the service that owns the file. Raises SchemaError."""
+        identifies the service that owns the file; with None the owner is not checked. Raises
+        SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -457,8 +463,10 @@ def back_up(path: Path, copy: Path) -> int:
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
     """Returns a connection to an existing file. The connection adds amounts exactly, by the
-    functions of ``_add_functions``, and waits up to five seconds for locks. If ``writes`` is True,
-    its commits are durable; otherwise the connection can only read."""
+    functions of ``_add_functions``, and waits up to five seconds for locks.
+
+    If ``writes`` is True, its commits are durable; otherwise the connection can only read.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
@@ -523,8 +531,10 @@ class _ExactSum:
 
 def _add_functions(connection: sqlite3.Connection) -> None:
     """Adds the functions ``exact_plus`` and ``exact_sum``, which add decimal text, and
-    ``exact_now``, the time in microseconds since 1970. SQLite's own functions for sums and times
-    use floating point."""
+    ``exact_now``, the time in microseconds since 1970.
+
+    SQLite's own functions for sums and times use floating point.
+    """
     connection.create_function("exact_plus", 2, _plus, deterministic=True)
     connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]
     connection.create_function("exact_now", 0, lambda: micros(SystemClock().now()))

@@ -1,7 +1,9 @@
-"""``Store``: everything that the service stores, by subject, in one database. Every write is one
-durable transaction that includes its outbox rows, and a method returns after the commit. States
-change by compare-and-set only. Any method raises StoreUnavailable if the database does not
-answer."""
+"""``Store``: everything that the service stores, by subject, in one database.
+
+Every write is one durable transaction that includes its outbox rows, and a method returns after the
+commit. States change by compare-and-set only. Any method raises StoreUnavailable if the database
+does not answer.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,15 @@ class Store:
     ) -> Store:
         """Opens or creates the file of an embedded database.
 
-        ``world`` identifies the service that owns the file. Raises SchemaError.
+        ``world`` identifies the service that owns the file; with None the owner is not checked.
+        Raises SchemaError.
         """
         return cls(SqliteDatabase.open(Path(path), world, writer))
 
     @classmethod
     async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
-        """Connects to PostgreSQL. ``world`` identifies the service that owns the database. Raises
-        SchemaError and StoreUnavailable."""
+        """Connects to PostgreSQL. ``world`` identifies the service that owns the database; with
+        None the owner is not checked. Raises SchemaError and StoreUnavailable."""
         # On use: the embedded service does without the library.
         from swapdesk.service.store.postgres import PostgresDatabase
 

@@ -1,7 +1,10 @@
-"""The protocol of every centralized venue, whether simulated or real. A quote has no side effects.
-Only ``open`` creates something at the venue. It carries a key that this service chose, and the same
-key always refers to the same deposit. After a crash or a lost answer, ``find`` with this key tells
-what was created (contract 7.8). All amounts are Decimal in whole tokens."""
+"""The protocol of every centralized venue, whether simulated or real.
+
+A quote has no side effects. Only ``open`` creates something at the venue. It carries a key that
+this service chose, and the same key always refers to the same deposit. After a crash or a lost
+answer, ``find`` with this key tells what was created (contract 7.8). All amounts are Decimal in
+whole tokens.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +46,12 @@ class RateExpired(Rejected):
 
 
 class VenueTraits(Struct, frozen=True):
-    """What a venue supports besides floating swaps by the amount sent. ``payout_wallets`` is the
-    number of hot wallets that it pays from, 0 if it does not distinguish them. ``fee`` and
-    ``fixed_fee`` are what the venue keeps of a leg on floating and on fixed terms, in percent of
-    the dollar value."""
+    """What a venue supports besides floating swaps by the amount sent.
+
+    ``payout_wallets`` is the number of hot wallets that it pays from, 0 if it does not distinguish
+    them. The venue's fee for a leg is ``fee`` on floating terms and ``fixed_fee`` on fixed terms,
+    both in percent of the leg's dollar value.
+    """
 
     fixed: bool = False
     static_deposits: bool = False
@@ -57,9 +62,12 @@ class VenueTraits(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """The terms on which a leg is priced. ``fixed`` asks for a fixed rate. ``receive`` is True if
-    the given amount is the amount to receive, False if it is the amount to send. ``markup`` is in
-    percent of the output (contract 6.10, 6.13)."""
+    """The terms on which a leg is priced.
+
+    ``fixed`` asks for a fixed rate. ``receive`` is True if the given amount is the amount to
+    receive, False if it is the amount to send. ``markup`` is in percent of the output (contract
+    6.10, 6.13).
+    """
 
     fixed: bool = False
     receive: bool = False
@@ -70,16 +78,19 @@ FLOATING = Terms()
 
 
 class VenueLimits(Struct, frozen=True):
-    """Bounds of one leg on the amount sent, in units of the token sent."""
+    """The smallest and the largest amount that a leg takes, in units of the token sent."""
 
     minimum: Decimal
     maximum: Decimal
 
 
 class VenueQuote(Struct, frozen=True):
-    """What the venue would pay now. ``minutes`` is the venue's estimate of the time from deposit to
-    payout. On fixed terms ``rate`` identifies the fixed rate at the venue, and ``valid_until`` is
-    when that rate ends; on floating terms both are None."""
+    """What the venue would pay now.
+
+    ``minutes`` is the venue's estimate of the time from deposit to payout. On fixed terms ``rate``
+    identifies the fixed rate at the venue, and ``valid_until`` is when that rate ends; on floating
+    terms both are None.
+    """
 
     amount_in: Decimal
     amount_out: Decimal
@@ -98,11 +109,13 @@ class Unavailable(Struct, frozen=True):
 
 
 class LegOrder(Struct, frozen=True):
-    """A leg of an order, to be opened at a venue. ``amount_out`` is the amount that was quoted for
-    the leg. On floating terms the venue may answer with a different amount; on fixed terms it keeps
-    the amounts sent and received, or refuses. ``rate`` identifies the quoted fixed rate.
-    ``payout_wallet`` is the index of the hot wallet from which the venue shall pay; None means its
-    first hot wallet."""
+    """A leg of an order, to be opened at a venue.
+
+    ``amount_out`` is the amount that was quoted for the leg. On floating terms the venue may answer
+    with a different amount; on fixed terms it keeps the amounts sent and received, or refuses.
+    ``rate`` identifies the quoted fixed rate. ``payout_wallet`` is the index of the hot wallet from
+    which the venue shall pay; None means its first hot wallet.
+    """
 
     key: str
     token_in: Token

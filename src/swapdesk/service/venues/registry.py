@@ -1,7 +1,9 @@
-"""The venues of a service, found by code, and the guards around every call of a venue. The guards
-are a capability check, a circuit breaker, sharing of equal calls and a timeout. ``open`` creates
-something, so only the timeout applies: if the answer is missing after ten seconds, it raises
-Ambiguous."""
+"""The venues of a service, found by code, and the guards around every call of a venue.
+
+The guards are a capability check, a circuit breaker, sharing of equal calls and a timeout. ``open``
+creates something, so only the timeout applies: if the answer is missing after ten seconds, it
+raises Ambiguous.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +47,13 @@ BreakerState = Literal["closed", "open", "half_open"]
 
 
 class Breaker:
-    """A circuit breaker, which blocks all calls of a venue after 5 failures in a row. It needs no
-    rule for the rate of failures: whenever less than 20 % of 30 calls succeed, at least 5 of them
-    fail in a row. The breaker blocks calls for 5 s, then admits a single call as a probe. If the
-    probe succeeds, all calls are admitted again; each failed probe doubles the pause, up to 10
-    minutes. Times are seconds of ``clock.monotonic``."""
+    """A circuit breaker, which blocks all calls of a venue after 5 failures in a row.
+
+    It needs no rule for the rate of failures: whenever less than 20 % of 30 calls succeed, at least
+    5 of them fail in a row. The breaker blocks calls for 5 s, then admits a single call as a probe.
+    If the probe succeeds, all calls are admitted again; each failed probe doubles the pause, up to
+    10 minutes. Times are seconds of ``clock.monotonic``.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -136,8 +140,10 @@ def _seen(work: asyncio.Future[Any]) -> None:
 
 
 class Deadlines:
-    """Runs calls with a time limit of ``seconds``, measured by ``clock``. One task watches all of
-    them, because a timer for each would cost more than most calls."""
+    """Runs calls with a time limit of ``seconds``, measured by ``clock``.
+
+    One task watches all of them, because a timer for each would cost more than most calls.
+    """
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
@@ -272,8 +278,11 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Creates the leg at the venue. Raises the venue's own VenueFailure, and Ambiguous if the
-        venue does not answer in time or fails in an unexpected way."""
+        """Creates the leg at the venue.
+
+        Raises the venue's own VenueFailure, and Ambiguous if the venue does not answer in time or
+        fails in an unexpected way.
+        """
         try:
             return await self._openings.start(self._venue.open(leg))
         except TimeoutError:

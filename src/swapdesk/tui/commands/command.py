@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 class CommandState(Struct, frozen=True):
     """How a verb (a command with a key) appears in the footer at present, as in ``r`` ``refresh, 1
-    quote``. ``key`` and ``verb`` replace its usual key and words if not empty. ``cost`` follows the
-    words. ``locked`` says why the verb does not work, and then replaces ``cost``. A ``hidden`` verb
-    has no footer entry, and its key does nothing."""
+    quote``. ``key`` and ``verb`` replace the usual key and words unless they are empty. ``cost``
+    follows the words. If ``locked`` is not empty, the verb does not work, and this reason is drawn
+    instead of ``cost``. A ``hidden`` verb has no footer entry, and its key does nothing."""
 
     key: str = ""
     verb: str = ""

@@ -1,4 +1,4 @@
-"""Verbs of the deposit card."""
+"""Verbs of the pages with the deposit card and its code to scan."""
 
 from swapdesk.tui.commands.command import Verb
 

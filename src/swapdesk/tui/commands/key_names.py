@@ -87,5 +87,5 @@ def shown_key(name: str) -> str:
 
 
 def split_keys(keys: str) -> list[str]:
-    """Returns the keys in ``keys``, where they are joined by commas, without blanks around them."""
+    """Splits ``keys`` at its commas and returns the keys without blanks around them."""
     return [key.strip() for key in keys.split(",") if key.strip()]

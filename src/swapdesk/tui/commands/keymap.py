@@ -34,11 +34,11 @@ def checked_keymap(
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
     """Returns the usable entries of the keymap ``wanted`` (keys by command id), and a problem for
-    each refused entry.
+    each refused entry. An id stands for the command of that name on every screen.
 
-    An id stands for the command of that name on every screen. Refused are unknown ids and keys,
-    keys that a terminal sends like a different key, keys with a fixed meaning in lists or fields or
-    for leaving, and keys of a different command that works on the same screen.
+    An entry is refused if its id or key is unknown, if terminals send the key like a different key,
+    if the key has a fixed meaning (in lists, in fields or for leaving), or if a different command
+    on the same screen has the key.
     """
     by_id: dict[str, list[Verb]] = {}
     for command in commands:

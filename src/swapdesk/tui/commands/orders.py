@@ -1,4 +1,4 @@
-"""Verbs of the tracker."""
+"""Verbs of the page with all orders."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,4 +1,4 @@
-"""Verbs of the quote comparison and of the waterfall."""
+"""Verbs of the page that compares quotes."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,4 +1,4 @@
-"""Verbs of the page that signs."""
+"""Verbs of the page where the user signs."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,4 +1,4 @@
-"""Verbs of the notice about unfinished business."""
+"""Verbs of the page about create requests that an earlier run left open."""
 
 from swapdesk.tui.commands.command import Verb
 

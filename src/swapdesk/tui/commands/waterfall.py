@@ -1,4 +1,4 @@
-"""Verbs of the waterfall on a page of its own."""
+"""Verbs of the page with the waterfall, which explains what a route pays."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -151,10 +151,10 @@ class BatchController(Controller):
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Replaces the batch by a new one, whose rows ``planner`` plans. ``batch_id`` is the id of
-        the new batch in the journal; None if it is not written there yet. ``unpaid`` is the id of
-        the earlier batch in which the loaded rows failed, if that batch still has to be paid; None
-        otherwise."""
+        """Replaces the batch by a new one, which ``planner`` plans. ``batch_id`` is the journal id
+        of the new batch; None if it is not in the journal yet. If the new batch repeats failed rows
+        of an earlier batch that still has to be paid, ``unpaid`` is the id of that earlier batch;
+        otherwise None."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
@@ -167,8 +167,8 @@ class BatchController(Controller):
 
     def go_on(self) -> None:
         """Creates the groups of the batch that are not created yet, and looks for the orders of
-        groups whose create request had no answer. Does nothing if that is running or there is no
-        batch in the journal."""
+        groups whose create request had no answer. Does nothing if a creation is already running or
+        if no batch is in the journal."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return
@@ -200,8 +200,8 @@ class BatchController(Controller):
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """Redraws the pages of the batch after a group was created or failed. ``failure`` is the
-        reason for the user, which is also shown as a notice on other pages; empty if the group was
+        """Redraws the pages of the batch after a group was created or failed. ``failure`` says why
+        it failed, which is also shown as a notice on other pages; empty if the group was
         created."""
         from swapdesk.tui.screens.batch import BatchScreen
 

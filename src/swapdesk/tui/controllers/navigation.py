@@ -21,8 +21,8 @@ STARTING = "The desk is starting. This is open in a moment."
 
 
 class Navigation:
-    """The controller that opens and closes pages. ``first`` is the page of the swap line, which
-    always stays open below all other pages."""
+    """The controller that opens and closes pages. ``first`` is the first page, which always stays
+    open below all other pages."""
 
     def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
         self.app = app
@@ -97,7 +97,8 @@ class Navigation:
         self.app.push_screen(DemoScreen(self.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
-        """Opens the page of all orders, filtered by ``filter_line`` as the user would type it."""
+        """Opens the page of all orders with a filter. ``filter_line`` is the filter as the user
+        would type it."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
@@ -121,8 +122,8 @@ NO_MOUSE = "This terminal gives the desk no mouse."
 
 
 class PrivacyMode:
-    """The controller that hides amounts and gives the mouse to the terminal. While
-    ``hides_amounts`` is True, ``painting`` draws every amount as dots."""
+    """The controller that hides amounts and switches the mouse between the desk and the terminal.
+    While ``hides_amounts`` is True, ``painting`` draws every amount as dots."""
 
     def __init__(self, app: App[Any], session: Session) -> None:
         self._app = app
@@ -137,8 +138,8 @@ class PrivacyMode:
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Draws every amount as ``•••``. If amounts are hidden now, shows them instead. A notice
-        says which of the two happened."""
+        """Switches between drawing every amount as ``•••`` and showing the amounts. A notice says
+        which of the two is on now."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()
@@ -147,8 +148,8 @@ class PrivacyMode:
         self._app.notify(HIDDEN if self.hides_amounts else SHOWN)
 
     def toggle_mouse(self) -> None:
-        """Gives the mouse to the terminal, so that the user can select text. If the terminal has
-        the mouse now, gives it back to the desk."""
+        """Switches the mouse between the desk and the terminal. While the terminal has the mouse,
+        the user can select text. A notice says who has the mouse now."""
         name = "_enable_mouse_support" if self._mouse_released else "_disable_mouse_support"
         switch = getattr(self._app._driver, name, None)
         if switch is None:

@@ -52,8 +52,8 @@ class OrderFollower(Controller):
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
-        """Redraws the page in view when all orders of the journal are loaded. Those that have ended
-        are not announced again."""
+        """Redraws the page in view when all orders of the journal are loaded. Orders that have
+        ended by then are never announced."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._navigation.page) is not None:
@@ -85,9 +85,9 @@ LONGEST = 120
 
 
 class EndBell:
-    """Announces in the terminal that orders ended. ``tell`` rings the bell there with a sentence.
-    ``choice`` is the user's setting: ``off``; ``always``; or ``away``, which announces nothing
-    while the terminal reports that it has the focus."""
+    """Announces in the terminal that orders ended. ``tell`` rings the terminal's bell and shows a
+    sentence. ``choice`` is the user's setting: ``off``, ``always``, or ``away``. ``away`` announces
+    nothing while the terminal reports that it has the focus."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -97,13 +97,13 @@ class EndBell:
         """True if the terminal reported that it has the focus. Some terminals never report it."""
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
-        """Records the ends of those ``orders`` that have ended, so that they are not announced any
-        more."""
+        """Marks all ``orders`` that have ended as announced, so that :meth:`changed` passes over
+        them."""
         self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Announces those ``orders`` whose end was not announced or recorded before. Returns one
-        sentence for each of them, even if the user's setting kept the terminal silent."""
+        """Announces each of ``orders`` that has ended and was not announced before. Returns one
+        sentence for each such order, even if the user's setting kept the terminal silent."""
         ended = (order for order in orders if order.ended)
         news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)
@@ -128,8 +128,8 @@ def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
 
 def terminal_notice(text: str) -> str:
     """Returns the escape sequences that ring the terminal's bell and show ``text`` as a
-    notification (OSC 9). Characters that could end the notification early are removed, and it is
-    cut to 120 characters."""
+    notification (OSC 9). Characters that could end the notification early are removed, and ``text``
+    is cut to 120 characters."""
     safe = "".join(char for char in printable(text) if char.isprintable())[:LONGEST]
     return f"\a\x1b]9;{safe}\x1b\\"
 

@@ -42,8 +42,8 @@ class SigningController(Controller):
 
     @property
     def open_sessions(self) -> list[SigningSession[Any]]:
-        """The signing sessions that have not ended, swaps first, without those that rest until the
-        user presses a key."""
+        """The signing sessions that have not ended, swaps first. A session that has done its part
+        and rests until the user presses a key is left out."""
         if self._begun is None:
             return []
         return [session for session in self._begun.open if not session.rests]
@@ -91,7 +91,8 @@ class SigningController(Controller):
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begins the swap on chains that the user confirmed as ``intent``, and opens the page where
-        the user signs it. ``wallet`` is the address that signs."""
+        the user signs it. ``wallet`` is the name of the account that signs; empty if it is not
+        chosen yet. ``plan`` has the steps of the swap; None if they are not known yet."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -100,10 +101,10 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Continues to pay a created group of a batch up to the stage ``until``, unless that is
-        running, and returns its signing session. ``group_id`` is the id of the group in the
-        journal. Raises KeyError if there is no such group, Stopped if the payment cannot continue,
-        and JournalUnavailable."""
+        """Returns the signing session that pays a created group of a batch. If the session is not
+        running, also continues it up to the stage ``until``. ``group_id`` is the journal id of the
+        group. Raises KeyError for an unknown group, Stopped if the payment cannot continue, and
+        JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
@@ -183,9 +184,9 @@ class SigningController(Controller):
                 self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """Prepares the batch groups whose payment an earlier run left open. A payment that was
-        submitted is followed until it is settled. A payment that was only signed is not sent until
-        the user presses the key that submits it."""
+        """Decides how far to continue the payments of batch groups that an earlier run left open. A
+        submitted payment is followed until it is settled. A payment that is only signed stays
+        unsent until the user presses the key that submits it."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 

@@ -102,9 +102,9 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows the account of the chosen month. If it was read within the last minute, makes no
-        call; otherwise asks the service in the background. With ``anew`` always asks the
-        service."""
+        """Shows the account of the chosen month. Data that was read within the last minute is shown
+        without a call; otherwise the service is asked in the background. With ``anew`` the service
+        is always asked."""
         link = self.link
         if link is None:
             return
@@ -203,8 +203,8 @@ def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
     """Returns the rows about call limits: a gauge for each period that has a limit, then a warning
-    if the calls of a period will be used up before it ends. With ``pays`` (the account pays for
-    calls) a sentence says which calls are counted."""
+    if the calls of a period will be used up before the period ends. With ``pays`` (the account pays
+    for calls) a sentence says which calls are counted."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -221,8 +221,8 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of the commissions, in USD: this month, last month, total, paid out, not
-    paid yet, and the number of entries."""
+    """Returns the rows of the commissions in USD: this month, last month, in total, paid out, and
+    not paid yet. The last row is the number of commissions."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),

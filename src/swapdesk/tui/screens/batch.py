@@ -323,8 +323,8 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch ``made`` by service id: in their newest state as the desk
-        follows them, or from the journal while the desk is not connected."""
+        """Returns the orders of the batch ``made`` by service id. If the desk is connected, these
+        are the orders that it follows; otherwise they are read from the journal."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
@@ -354,8 +354,7 @@ class BatchScreen(Page):
 
     def _reopen(self) -> None:
         """Opens the batch that an earlier run left unfinished, or asks for a file if there is none.
-        Does nothing while the batch of this run is being checked, created or is otherwise
-        unfinished."""
+        Does nothing if this run already has an unfinished batch or is checking a file."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -409,7 +408,7 @@ class BatchScreen(Page):
 
     def _say_below(self) -> None:
         """Shows, in a line under the table, how many rows are below the visible ones and which of
-        them has a problem. The line is hidden if all rows are visible."""
+        these is the first with a problem. The line is hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -512,8 +511,8 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Returns who acts next and what to do, for the money line, before all orders are
-        created."""
+        """Returns the text of the money line before all orders are created: who acts next and what
+        to do."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -702,7 +701,7 @@ class BatchScreen(Page):
         self._begin(self._judge(planner, sheet))
 
     def planner(self) -> BatchPlanner:
-        """Returns a new planner of orders, which has no limits of the service yet."""
+        """Returns a new planner of orders, which does not know the service's limits yet."""
         desk = self.desk
         return BatchPlanner(
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
@@ -730,8 +729,9 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that receives the rows of ``sheet`` checked so far. It shows these
-        rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are checked."""
+        """Returns a function that is called with the rows of ``sheet`` checked so far. It shows
+        these rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are
+        checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -1095,8 +1095,8 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """Returns the symbol of the token sold if it is the same for all rows and short enough for the
-    column name; otherwise an empty text."""
+    """Returns the symbol of the token sold, to be written into the column name; empty if the rows
+    sell different tokens or the symbol is too long."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1114,9 +1114,9 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """Returns the rows of the table. ``batch`` has what became of each row; None before the rows
-    are written to the journal. ``orders`` has the states of the orders by service id. ``width`` is
-    the width of the screen in cells."""
+    """Returns the rows of the table. ``batch`` has the outcome of each row; None before the rows
+    are written to the journal. ``orders`` has the states of the created orders by service id.
+    ``width`` is the width of the screen in cells."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1239,8 +1239,9 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount of a row that has no planned order, with its symbol unless ``bare`` is
-    True. A text that is not an amount is returned as the file has it, marked as wrong."""
+    """Returns the amount to sell of a row that has no planned order, with the symbol of the token
+    unless ``bare`` is True. A text that is not an amount is returned as the file has it, marked as
+    wrong."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1319,12 +1320,13 @@ def plan_facts(
     """Returns the facts about a plan: totals, arrivals, orders, groups, calls, signatures and gas.
 
     ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the calls that the service
-    still allows, None if unknown. ``built`` and ``gas`` describe a built bundle and its cost,
-    ``paid`` says how the group was paid, ``stopped`` why the work stopped.
+    still allows; None if unknown. ``row`` is a label and a text about the row under the cursor. At
+    most ``tokens`` tokens are named. If ``asks`` is True, the wallet still has to pay the totals,
+    so an unknown balance is mentioned.
 
-    ``heads`` says how the amounts are read if the file does not say so. ``row`` is a label and a
-    text for the row under the cursor. At most ``tokens`` tokens are named. With ``asks`` the wallet
-    still has to pay the totals, so an unknown balance is mentioned.
+    The other texts are shown unless they are empty. ``built`` and ``gas`` describe a built bundle
+    and its cost, ``paid`` says how the group was paid, ``stopped`` says why the work stopped, and
+    ``heads`` says how the file's amounts are understood.
     """
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
@@ -1368,8 +1370,8 @@ def _labelled(fact: Fact) -> Line:
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
     """Returns the totals to pay, each with what the wallet has. Totals for which the wallet has too
-    little come first, so that they are among the ``tokens`` totals that are named. ``asks``
-    mentions unknown balances."""
+    little come first, so that they are among the ``tokens`` totals that are named. With ``asks``,
+    unknown balances are mentioned."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1392,9 +1394,9 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """Returns a total and what the wallet has of that token: ``18,011.25 of 18,420.75 USDC on
-    Ethereum in wallet trading``. If the balance is unknown (``means`` is None), the text says so
-    only with ``asks``."""
+    """Returns the total to pay in one token, and what the wallet has of that token: ``18,011.25 of
+    18,420.75 USDC on Ethereum in wallet trading``. If the wallet that pays is unknown, ``means`` is
+    None, and with ``asks`` the text says that its balance is unknown."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
@@ -1425,8 +1427,8 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns the number of groups and the rows of each, as ``2: 50 on Ethereum, 12 on Base``. All
-    rows of a group sell on the same chain; a group has at most 50 rows."""
+    """Returns the number of groups and how many rows each has, as ``2: 50 on Ethereum, 12 on
+    Base``. All rows of a group sell on the same chain; a group has at most 50 rows."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 

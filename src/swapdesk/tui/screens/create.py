@@ -138,8 +138,8 @@ class CreateScreen(Page):
 
     def consent(self) -> Consent:
         """Returns what the user has to agree to before the order is created: warnings that follow
-        from the quote, and doubts about addresses and memos. The former are kept for each quote,
-        because the search for imitated tokens reads the whole list of tokens."""
+        from the quote, and doubts about addresses and memos. The warnings are computed once for
+        each quote, because the search for imitated tokens reads the whole list of tokens."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
@@ -177,9 +177,9 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: why the create key does not work, or what it does.
-        ``checked`` is the result of checking the fields. ``lack`` says why the wallet cannot pay;
-        None if it can."""
+        """Returns the last line of the panel: why the create key does not work, what it does, or
+        what became of the order once it is sent. ``checked`` is the result of checking the fields.
+        ``lack`` says why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -212,8 +212,8 @@ class CreateScreen(Page):
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk will ask for a quote again by itself, after the service refused a
-        request because its limit was used up. Empty if the desk will not."""
+        """Returns the wait in words, if the desk will repeat a request for a quote that was refused
+        because a rate limit was used up. Empty if it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
@@ -327,8 +327,8 @@ class CreateScreen(Page):
     @on(CreateForm.Edited)
     def _edited(self) -> None:
         """Is called when a field of the form changed. If the fields no longer match the locked
-        intent (what would be confirmed), the intent is unlocked. A field that the form filled in
-        itself, with the same meaning, changes nothing."""
+        intent (what would be confirmed), the intent is unlocked. An edit that does not change the
+        payment, such as a memo that the form fills in itself, leaves it locked."""
         if self.state.busy:
             return
         if not self._stands():
@@ -346,8 +346,9 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Locks the present values of the fields as the intent, which the create key then confirms,
-        and moves the focus to the panel. A notice says why if the values cannot be locked."""
+        """Makes the intent that the create key confirms from the present values of the fields,
+        locks it, and moves the focus to the panel. A notice says why if the values cannot be
+        locked."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
@@ -397,8 +398,9 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """Checks the fields again and unlocks the intent if they no longer match it, for example
-        because a name of the address book now means a different address."""
+        """Checks the fields again and unlocks the intent (what would be confirmed) if the fields no
+        longer match it, for example because a name of the address book now means a different
+        address."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -409,7 +411,8 @@ class CreateScreen(Page):
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
-        """Returns True if an intent is locked and the fields still mean the same payment."""
+        """Returns True if an intent (what would be confirmed) is locked and the fields still mean
+        the same payment."""
         intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
@@ -422,8 +425,8 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """Asks the user every question that the locked intent needs, one after the other, and sends
-        the intent after the last answer."""
+        """Creates the order or begins the signing, after the user has answered every question that
+        the payment needs, such as comparing a new address."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
@@ -445,9 +448,10 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the first question in ``asked``, and after its answer the remaining ones; then sends
+        """Asks the questions in ``asked`` one after the other, then creates the order of
         ``intent``. Each question comes with the positions of the recipient's address that are
-        hidden meanwhile. Stops if the intent was unlocked or the quote expired in between."""
+        hidden while it is asked. Stops if the intent is unlocked or the quote expires in
+        between."""
         if not asked:
             self._send(intent)
             return
@@ -465,8 +469,8 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Passes the intent, once, to the controller that creates the order or signs the swap. A
-        notice says so if the controller is busy with a different order."""
+        """Passes the intent, once, to the controller that creates the order or signs the swap. If
+        the controller is busy with a different order, a notice says that nothing was sent."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -645,8 +649,8 @@ class CreateScreen(Page):
     def _account_read(self, account: SwapAccount) -> None:
         """Stores and shows what is known of the account that pays a swap on chains.
 
-        If the user's own account both pays and receives, nothing has to be typed, and the intent is
-        locked once the steps of the swap are known. The key that starts the signing still works
+        If that account also receives, nothing has to be typed. The page then locks the swap for
+        confirmation as soon as its steps are known. The key that starts the signing still works
         only after the screen has not changed for a moment.
         """
         state = self.state

@@ -95,8 +95,9 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 class IntentFacts(Struct, frozen=True):
     """What the panel of the create page shows. ``facts`` are its rows. ``locked`` is the time at
-    which the intent was locked, as text; empty if it is not locked. ``validity`` shows how long the
-    quote is still valid. ``verdict`` is the last line, which says whether the create key works."""
+    which the user locked the values for review, as text; empty if they are not locked. ``validity``
+    shows how long the quote is still valid. ``verdict`` is the last line, which says whether the
+    create key works."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -116,11 +117,13 @@ ASKING = "the wallet is asked for its account"
 class CreateState(Struct):
     """The state of one chosen route until it becomes an order.
 
-    ``intent`` is the locked intent, on which the create key acts; ``sent_intent`` is the id of the
-    intent that was sent. ``failed`` is why nothing was created, and ``said`` replaces the last line
-    of the panel. ``was`` is the amount of the former quote if a new one differs. ``hidden`` are
-    positions in the recipient's address that are drawn as dots. ``account`` pays a swap on chains;
-    None until the wallet named it. ``problem`` is why no account can pay.
+    ``intent`` is what the create key confirms; None unless it is locked. ``sent_intent`` is the id
+    of the intent that was sent. ``failed`` is why nothing was created, and ``said`` replaces the
+    last line of the panel. ``was`` is the amount of the former quote; None unless the new quote has
+    a different amount. ``hidden`` are positions in the recipient's address that are drawn as dots.
+
+    ``account`` pays a swap on chains; None until the wallet named it. ``problem`` is why no account
+    can pay.
     """
 
     result: QuoteResult
@@ -138,8 +141,7 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """True from the moment the intent is sent, because the fields cannot be changed from then
-        on."""
+        """True once the order is sent; from then on the fields cannot be changed."""
         return self.step in BUSY
 
     @property
@@ -203,8 +205,8 @@ class CreateState(Struct):
 class IntentPanel(StateView[IntentFacts], can_focus=True):
     """The panel that shows exactly what would be confirmed, beside the form or over the whole body.
     If its rows do not fit, rate, duration, fees and balance are left out, but never amounts,
-    markup, addresses, memos or cost. If it still does not fit, the last row says how many rows are
-    missing."""
+    markup, addresses, memos or cost. If the remaining rows do not fit either, the last row says how
+    many rows are missing."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -236,8 +238,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the rows of the lists of names, one list after the other. Each has a heading with its
-    total number of names."""
+    """Returns the rows of the lists of names, one list after the other. Each list has a heading
+    with its total number of names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -248,9 +250,9 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns how many of ``names`` fit the text ``typed``, and the rows of the first :data:`MOST`
-    of them. A name fits if it begins with what follows the ``@``. If ``typed`` does not begin with
-    an ``@``, all names fit."""
+    """Returns the number of matching ``names``, and the rows of the first :data:`MOST` of them. If
+    ``typed`` begins with ``@``, a name matches if it begins with the rest of ``typed``; otherwise
+    all names match."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -359,7 +361,7 @@ class CreateForm(Vertical):
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows ``check`` under the recipient field, which is empty."""
+        """Shows ``check`` under the recipient field, where nothing else is shown."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
@@ -454,8 +456,9 @@ class CreateForm(Vertical):
 
     def complete_name(self) -> str | None:
         """Completes a name such as ``@b`` in the focused address field. A complete name is replaced
-        by the next one, and an empty field gets the first one. In a field without a name the focus
-        moves on instead. Returns a sentence if no name fits, otherwise None."""
+        by the next one, and an empty field gets the first one. If the field holds something other
+        than a name, the focus moves to the next field. Returns a sentence if no name fits,
+        otherwise None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -491,8 +494,8 @@ class CreateForm(Vertical):
 
     def _bring(self, name: str, memo: str) -> None:
         """Fills ``memo`` into the memo field ``name`` after the address changed, or empties the
-        field if ``memo`` is empty, so that no address gets the memo of a former one. A memo that
-        the user typed is kept."""
+        field if ``memo`` is empty, so that the memo of the former address does not go to the new
+        one. A memo that the user typed is kept."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -627,9 +630,9 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """Returns what the panel shows. ``checked`` is the result of checking the fields, ``cost`` how
-    many calls the create takes, and ``verdict`` the last line. The validity of the quote is counted
-    from ``now``."""
+    """Returns what the panel beside the form shows. ``checked`` is the result of checking the
+    fields, ``cost`` how many calls the create takes, and ``verdict`` the last line. ``now`` is the
+    time from which the remaining validity of the quote is counted."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
@@ -682,8 +685,8 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
     """Returns a row with the wallet's balance of the token sold, marked if it is less than
-    ``paid``; no row if it is unknown. A low balance does not lock the create key, because the user
-    may pay from a different wallet."""
+    ``paid``; no row if the balance is unknown. A low balance does not lock the create key, because
+    the user may pay from a different wallet."""
     have = state.balance
     if have is None:
         return []
@@ -695,8 +698,9 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 def _least(state: CreateState) -> Fact:
     """Returns the row about the least amount that can arrive, and who ensures it: the service, or
-    the swap itself, which fails if less would arrive. A floating rate has no such amount. If an
-    intent is locked, the amount is read from the intent, otherwise from the route."""
+    the swap itself, which fails if less would arrive. A floating rate has no such amount. The
+    amount is read from what the user locked for review, or, if nothing is locked, from the
+    route."""
     intent, row = state.intent, state.row
     least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -709,7 +713,7 @@ def _least(state: CreateState) -> Fact:
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:
     """Returns rows about the account that pays a swap on chains and about the steps of the swap; no
-    rows for any other route (None)."""
+    rows for any other route, for which ``account`` is None."""
     if account is None:
         return []
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
@@ -728,7 +732,7 @@ def same(result: QuoteResult) -> bool:
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
     """Returns the two lines that replace the panel on small screens: the amounts, and the route
-    with its remaining validity at ``now``."""
+    with its validity, counted from ``now``."""
     result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
@@ -761,7 +765,7 @@ def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
     """Returns a row with the markup in percent: the one that the service applied or, if that is
-    unknown, the one asked for. No row if it is 0."""
+    unknown, the one asked for. No row if the markup is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []

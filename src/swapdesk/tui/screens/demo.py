@@ -371,9 +371,9 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title of a stage, as ``7 of 9  Second exchange in progress``, with its time on
-    the sandbox's clock at the right. ``of`` is the number of stages in total, ``come`` how many
-    were reached so far."""
+    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and at the right its
+    time by the sandbox's clock. ``of`` is the number of stages in total, ``come`` is how many were
+    reached so far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -394,8 +394,9 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Returns who pays whom over the exchanges. If the chains were searched for a path from Alice
-    to Bob, a second line shows the result::
+    """Returns a line that shows who pays whom over the exchanges. If the chains were searched for a
+    path from Alice to Bob, a second line shows what was found. No lines are returned if there is no
+    room for them. For example::
 
         Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
         Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
@@ -432,7 +433,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
     """Returns the lines of a pane, and the lines of its closing sentence, which belongs at the
-    bottom of the pane. ``whole`` shows addresses and hashes in full."""
+    bottom of the pane. With ``whole``, addresses and hashes are shown in full."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -471,8 +472,9 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """Returns what an observer of the chains can still compare between two transfers: a table, or
-    one sentence below :data:`_COMPARED` cells of width. Empty if there are no ``rows``."""
+    """Returns what an observer of the chains can compare between the deposit and the payout, such
+    as their amounts. It is a table or, below :data:`_COMPARED` cells of width, one sentence; empty
+    if there are no ``rows``."""
     if not rows:
         return []
     if width < _COMPARED:

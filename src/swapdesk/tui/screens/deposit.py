@@ -419,8 +419,8 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """Returns the line above a code, which names the data in the code, and the lines below it: what
-    has to be typed by hand, and how long the code is shown."""
+    """Returns the line above a code, which names the data in the code, and the lines below the
+    code: what has to be typed by hand, and until when the code is shown."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -517,8 +517,8 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """Returns the glyph and colour of the order's current stage. If the deposit was sent back, the
-    stage is drawn as ended."""
+    """Returns the mark (glyph and colour) of the order's current stage. If the deposit was sent
+    back, the stage is drawn as ended."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 

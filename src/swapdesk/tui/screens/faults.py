@@ -1,4 +1,4 @@
-"""The page that sets a fault in the sandbox for an order, a provider or a chain."""
+"""The page that sets faults in the sandbox: what goes wrong for an order, a provider or a chain."""
 
 from __future__ import annotations
 
@@ -50,11 +50,12 @@ TARGET_COLUMNS = (
 NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order first."
 PLAY_MONEY = "with the sandbox; nothing here is real money."
 MOST_TOLD = 3
-"""Largest number of active faults that are named; of more faults only the number is given."""
+"""Largest number of active faults that are named. If there are more, only their number is added."""
 
 
 class FaultsScreen(Page):
-    """A page whose keys set what goes wrong in the sandbox."""
+    """A page that makes something go wrong in the sandbox on purpose, such as an exchange that
+    holds a deposit back."""
 
     NAME = "Faults"
     SPENDS = "read"
@@ -77,8 +78,9 @@ class FaultsScreen(Page):
         self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FittedLines(id="notes")
         self._done: Span | None = None
-        """What the last key did, in words. It stays until another key does something; an order that
-        meets a fault is reported in a notice, so it does not replace these words."""
+        """What the last key press did, in words, until a further key press does something. An order
+        that is hit by a fault is reported in a notice instead, which does not replace these
+        words."""
         self._active: list[str] = []
 
     def compose_body(self) -> Iterable[Widget]:
@@ -104,9 +106,9 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Awaits ``work``, if there is any, then reads which faults are set, and shows ``said``. A
-        ``{}`` in ``said`` is replaced by what ``work`` returned. If ``said`` is empty, the sentence
-        shown before stays."""
+        """Awaits ``work``, if it is given, then reads which faults are set, and shows ``said``. A
+        ``{}`` in ``said`` is replaced by the result of ``work``. An empty ``said`` leaves the
+        sentence on the page as it is."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()
@@ -162,7 +164,7 @@ class FaultsScreen(Page):
 
     @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
-        """Shows what was done last, which faults are set, and the whole description of the fault
+        """Shows what the last key press did, which faults are set, and the description of the fault
         under the cursor."""
         active, chosen = self._active, self.current
         active_names = "; ".join(active[:MOST_TOLD])
@@ -177,7 +179,8 @@ class FaultsScreen(Page):
 
     @property
     def current(self) -> Fault | None:
-        """The chosen fault, else the fault under the cursor; None if there is neither."""
+        """The fault that the user chose, otherwise the fault under the cursor; None if there is
+        neither."""
         return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:

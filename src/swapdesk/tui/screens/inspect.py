@@ -1,7 +1,7 @@
-"""The page that finds an order by any text that identifies it, explains its state, and copies a
-reply for the customer.
+"""The page that finds an order by any text that identifies it, explains its state, and offers a
+reply to the customer.
 
-What a file about the order will contain is shown before it is written.
+Before a file about the order is written, a second page shows what the file will contain.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ NOT_PUBLIC = "What is not masked is for those alone whom you send the file to: d
 
 
 class PasteField(TextField):
-    """A text field that reports a paste of any size in :class:`Pasted` and does not keep the
-    text."""
+    """A text field that keeps no pasted text. It reports a paste, of any size, by
+    :class:`Pasted`."""
 
     @dataclass
     class Pasted(Message):
@@ -116,8 +116,8 @@ class PasteField(TextField):
 
 
 class InspectScreen(Page):
-    """The page that finds and explains an order. ``service_id`` is an order to begin with; if it is
-    empty, the user types or pastes a text."""
+    """The page that finds and explains an order. ``service_id`` is the order to begin with. If it
+    is None, the user types or pastes a text."""
 
     NAME = "Inspect"
     SPENDS = "read"
@@ -248,15 +248,15 @@ class InspectScreen(Page):
         return search
 
     def _was_searched(self, search: OrderSearch) -> None:
-        """Called when one of the searched places answered, and when the search ended. Draws the
-        orders found so far."""
+        """Draws the orders that ``search`` has found so far. It is called when one of the searched
+        places has answered, and when the search has ended."""
         if search is self._search:
             self._took_in()
 
     def _took_in(self) -> None:
-        """Draws what was found and takes the focus out of the text field, so that letters are keys
-        again. The focus goes to the list if several orders were found and none is chosen, otherwise
-        to the explanation."""
+        """Draws what was found and moves the focus out of the text field, so that letters are keys
+        again. The list gets the focus if several orders were found and none is chosen, otherwise
+        the explanation."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -267,8 +267,8 @@ class InspectScreen(Page):
 
     @property
     def current(self) -> CaseSheet | None:
-        """The case of the order that is explained; None if none or several are found and none is
-        chosen."""
+        """The case sheet of the order that the page explains. None if no order was found, or if
+        several were found and none is chosen."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
@@ -303,16 +303,16 @@ class InspectScreen(Page):
 
     @property
     def _verdict(self) -> str:
-        """Returns why nothing was found. While the search goes on it is ``Asking …``, or empty once
-        an order was found."""
+        """Why nothing was found, as a sentence; empty if an order was found. While the search is
+        running and has found nothing, it is ``Asking …``."""
         if self._search is None or self.fetching:
             return "Asking …" if self.fetching and not self._sheets else ""
         return self._search.verdict
 
     @property
     def _ready_reply(self) -> str:
-        """Returns the reply that can be copied for the customer: about the order that is explained,
-        about a secret that was pasted, or about a search without result. Empty otherwise."""
+        """The reply to the customer that can be copied: about the explained order, about a secret
+        that was pasted, or about a search that found nothing. Empty if none of these applies."""
         if (sheet := self.current) is not None:
             return "\n".join(sheet.reply)
         if self._pasted.secret:
@@ -321,7 +321,7 @@ class InspectScreen(Page):
 
     @property
     def _nothing(self) -> bool:
-        """True if every place was asked and no order was found."""
+        """True if every place was searched and no order was found."""
         return self._search is not None and not self.fetching and bool(self._search.verdict)
 
     @property
@@ -337,7 +337,7 @@ class InspectScreen(Page):
         return reading_lines(self._pasted, width)
 
     def _take_sheets(self) -> None:
-        """Reads the present state of the orders that were found."""
+        """Reads the present state of all orders that were found."""
         search = self._search
         if search is None:
             return
@@ -413,7 +413,8 @@ class InspectScreen(Page):
         return CommandState(verb="order", hidden=self.current is None)
 
     def do_inspect(self) -> None:
-        """Empties the field, so that another order can be searched."""
+        """Empties the text field and forgets the search, so that a different order can be
+        searched."""
         self._field.set_value("")
         self._pasted = PastedText()
         self._search, self._sheets, self._opened = None, {}, None
@@ -441,7 +442,8 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """Opens the first page with the line of this order; makes no call."""
+        """Goes to the first page and fills its line with a new swap of the same pair
+        (:func:`line_again`). No quotes are asked for."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:
@@ -459,8 +461,8 @@ class InspectScreen(Page):
 
 
 class BundleScreen(Page):
-    """The page that lists what the file about an order contains. Addresses, amounts, memos, hashes
-    and names are masked in the file unless the user asks to show them."""
+    """The page that lists what the file about an order will contain. Addresses, amounts, memos,
+    hashes and names are masked in the file, unless the user chooses here to show them."""
 
     NAME = "Bundle"
     SPENDS = "read"
@@ -483,7 +485,7 @@ class BundleScreen(Page):
         say_money(self, sheet_of(self._facts))
 
     def _masked(self) -> CaseFile:
-        """Returns the file that would be written."""
+        """Returns the file as it would be written now."""
         settings, link = self.session.settings, self.link
         return case_file(
             self._facts,
@@ -515,8 +517,8 @@ class BundleScreen(Page):
 
     @property
     def current(self) -> Shown | None:
-        """The kind of text, such as addresses or amounts, that the row under the cursor masks or
-        shows in the file. None if the row is not about such a kind."""
+        """The kind of text that the row under the cursor masks or shows, such as addresses or
+        amounts. None if the row is not about such a kind."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -546,8 +548,9 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """Returns what the pasted text was recognised as, as ``a Tron address`` or ``an order id, and 2
-    more``. Empty if it was not recognised and cannot be the beginning of anything known."""
+    """Returns what the pasted text was recognised as, for example ``a Tron address`` or ``an order
+    id, and 2 more``. For an unrecognised text, returns a hint if the text may be the beginning of
+    something known, otherwise an empty text."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -557,8 +560,8 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Returns the rows below the field. If the text can be read in several ways, each of them has a
-    row. Warnings follow, for example that the end of the text was not read."""
+    """Returns the rows below the text field. If the text can be read in several ways, there is one
+    row for each. Warnings follow, for example that the end of the text was not read."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
         for at, reading in enumerate(pasted.readings):
@@ -575,7 +578,7 @@ def reading_lines(pasted: PastedText, width: int) -> list[Line]:
 
 
 def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
-    """Returns a row with the answer of each place that was searched."""
+    """Returns one row for each place that was searched, with its answer."""
     rows: list[Line] = []
     for at, place in enumerate(searched):
         glyph, role = _MARKS[place.answer]
@@ -587,7 +590,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
 
 
 def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
-    """Returns a row for each order that was found."""
+    """Returns one row for each order that was found, with the way in which it was found."""
     rows = []
     for service_id, sheet in sheets.items():
         _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)

@@ -1,7 +1,7 @@
-"""Actions on orders that the tracker and the page of an order share.
+"""Actions that the page of all orders and the pages of one order share.
 
-A failed order is reviewed again or put away, a deposit is paid from the wallet or by the sandbox's
-faucet, and orders are exported to a file.
+Quotes for a failed order can be asked for again, a failed order can be put away, a deposit can be
+paid from the wallet or by the sandbox's faucet, and orders can be exported to a file.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page whose ``current`` order can be paid, asked for again or put away. It is the order
-    under the cursor, or the order that the page is about."""
+    """A page with keys to pay an order, to ask for it again or to put it away. ``current`` is that
+    order: the one under the cursor, or the one that the page is about."""
 
     NAMES_PAYER: ClassVar[bool] = False
-    """True if the footer of the page has room for a longer text that names who pays."""
+    """True if the footer of this page has room for words that name who pays the deposit."""
 
     def __init__(self, session: Session, **place: Any) -> None:
         super().__init__(session, **place)
         self.paying: set[str] = set()
-        """Ids of the orders for which this page asked the faucet to pay."""
+        """Service ids of the orders for which this page asked the faucet to pay the deposit, until
+        they change."""
 
     @property
     def current(self) -> TrackedOrder | None:
@@ -77,8 +78,8 @@ class OrderActions(Page, bare=True):
         return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
     def do_again(self, tracked: TrackedOrder) -> None:
-        """Asks for quotes with the same input. The create form that follows has the values typed
-        before."""
+        """Asks for quotes with the same amount and tokens as the order ``tracked``, for a new
+        order. The create form begins with the recipient and memo of ``tracked``."""
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         try:
@@ -92,8 +93,8 @@ class OrderActions(Page, bare=True):
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:
-        """Puts the order away, which removes it from those that need the user. If it was already
-        put away, takes it back."""
+        """Moves a failed order out of the group that needs the user. If it was put away before,
+        moves it back."""
         tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
@@ -101,7 +102,8 @@ class OrderActions(Page, bare=True):
                 notice = f"Order {name} needs you again."
             else:
                 tracker.put_away(tracked.service_id)
-                notice = f"Order {name} is put away and stays in the journal. D takes it back."
+                key = self.verbs.shown_key(PUT_AWAY)
+                notice = f"Order {name} is put away and stays in the journal. {key} takes it back."
         except JournalUnavailable as error:
             self.show_notice(f"The journal does not take it: {error}.", "error")
             return
@@ -109,7 +111,7 @@ class OrderActions(Page, bare=True):
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
         """Returns the state of the key that pays the deposit of ``tracked``. ``payable`` is True if
-        the order may be paid now; if it is False the key is hidden, unless a payment is already
+        the order may be paid now. If it is False, the key is hidden, unless a payment is already
         under way."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked):
@@ -130,8 +132,8 @@ class OrderActions(Page, bare=True):
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
     def do_fund(self, tracked: TrackedOrder) -> None:
-        """Pays the deposit. The sandbox's faucet pays at once. If the wallet pays, the page that
-        signs is opened, and nothing is sent before the user signs there."""
+        """Pays the deposit of ``tracked``. The sandbox's faucet pays at once. If the wallet pays,
+        opens the page where the user signs; nothing is sent before that."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
@@ -143,7 +145,7 @@ class OrderActions(Page, bare=True):
 
 
 class OneOrderPage(OrderActions, bare=True):
-    """A page about the order ``service_id``, which may be one that only the service knows."""
+    """A page about the order with the id ``service_id``. This desk may not know that order yet."""
 
     def __init__(self, session: Session, service_id: str, context: str) -> None:
         super().__init__(session, context=context)
@@ -166,8 +168,9 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Returns the path of the file to write. If ``typed`` is a directory, the file gets the name of
-    ``offered``. Raises UnknownForm if the name does not end like a known kind of file."""
+    """Returns the path of the file to export to. If ``typed`` is a directory, the file gets the
+    name of ``offered``. Raises UnknownForm if the file name does not end in a supported
+    extension."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path
@@ -176,8 +179,8 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Asks the user for a path and writes ``orders`` there. The field begins with a path in the
-    export directory."""
+    """Asks the user for a path and exports ``orders`` to it. The field of the question already
+    contains a path in the export directory."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return
@@ -195,7 +198,8 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
-    """Writes the orders to a file and shows its whole path."""
+    """Writes ``orders`` to the file ``path`` and shows the whole path. The extension of the path
+    decides the format. If the file cannot be written, a notice says why."""
     made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))

@@ -1,5 +1,5 @@
-"""The page with the history of one order: its updates, pauses and requests, and the order as it was
-at the chosen moment."""
+"""The page with the history of one order: its updates and requests, and the state of the order
+after the chosen update."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ UNTOLD = "Answers that told nothing new are not listed. Times are UTC."
 
 
 class OrderHistoryScreen(Page):
-    """A page with every update of one order that the journal has, newest first, and with the
-    requests of this run about that order."""
+    """A page with every update of one order in the journal, newest first, and with the requests of
+    this run about that order."""
 
     NAME = "History"
     SPENDS = "read"
@@ -61,8 +61,8 @@ class OrderHistoryScreen(Page):
 
     @on(LineTable.Highlighted)
     def _stand(self) -> None:
-        """Draws the page for the update under the cursor: the order as it was then, and where its
-        money was."""
+        """Draws the order as it was after the update under the cursor, and where its money was
+        then."""
         self._line.show_moment()
         sheet = self._line.sheet
         if sheet is not None:

@@ -1,4 +1,4 @@
-"""The tracker: a page with every order that this desk knows, and a pane about the order under the
+"""The page with every order that this desk knows, and with a pane about the order under the
 cursor."""
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ if TYPE_CHECKING:
 
 
 UPDATE_SECONDS = 0.1
-"""Seconds within which changes of orders are drawn together."""
+"""Seconds during which changes of orders are collected, to be drawn together."""
 SETTLE_SECONDS = 0.06
-"""Seconds that the cursor rests on a row before the pane shows that order."""
+"""Seconds that the cursor has to rest on a row before the pane shows the order of that row."""
 AT_ONCE = 2 * STEP
-"""Largest number of orders that are laid out in one go; with more orders the desk pauses in
+"""Largest number of orders that are laid out without a pause. With more orders the desk pauses in
 between, so that keys are still read."""
 AGES = 5
-"""How many seconds pass before a filter is applied again. It must be repeated, because a filter by
-age lets other orders through as time passes."""
+"""Seconds after which a filter is applied again, because a filter by age matches different orders
+as time passes. After as many seconds the footer asks again what its keys do."""
 ROOMY = 120
 NARROW = 100
 WIDE = 160
@@ -84,15 +84,15 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """Returns the note beside a filter line that cannot be understood. It says which rows are shown
-    meanwhile: those of the last valid filter ``kept``."""
+    """Returns the note beside a filter that cannot be understood. It says that the rows are still
+    those of ``kept``, the last valid filter."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
 class OrdersScreen(OrderActions):
     """A page with every order that this desk knows, open orders first.
 
-    A row keeps its place while its cells change; the cursor stays on its order.
+    While cells change, rows keep their place and the cursor stays on its order.
     """
 
     NAME = "Orders"
@@ -109,7 +109,8 @@ class OrdersScreen(OrderActions):
     """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
-        """Makes the page. ``kept`` is its first filter."""
+        """Makes the page. ``kept`` is the filter that it begins with; the default shows all
+        orders."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.service_time)
         self._field = FilterField(id="filter")
@@ -120,6 +121,9 @@ class OrdersScreen(OrderActions):
         self._sorting: Sorting = "deadline"
         self._changed: set[str] = set()
         self._ticks = 0
+        self._keys_about: object = None
+        """What the footer was made from: the order under the cursor and the state of the
+        journal."""
         self._filling: asyncio.Task[None] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -149,8 +153,8 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """Adapts table and pane to the size of the screen. Returns True if the columns of the table
-        changed, so that all rows have to be drawn again."""
+        """Adapts the table and the pane to the size of the screen. Returns True if the columns of
+        the table changed, so that all rows must be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -162,13 +166,14 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Draws the times of the open orders in view, the labels and the pane. If a filter is set,
-        all rows are drawn every :data:`AGES` ticks."""
+        """Redraws the times of the open orders in view, and the pane if it shows one of them. If a
+        filter is set, redraws all rows every :data:`AGES` seconds. It is called once a second."""
         self._ticks += 1
-        if not self._filter.empty and self._ticks % AGES == 0:
+        aged = self._ticks % AGES == 0
+        if not self._filter.empty and aged:
             self.show()
         else:
-            self._redraw(self._table.running_in_view())
+            self._redraw(self._table.running_in_view(), ticked=not aged)
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         super().orders_changed(ids)
@@ -178,9 +183,8 @@ class OrdersScreen(OrderActions):
     # the table
 
     def _flush(self) -> None:
-        """Draws the orders that changed since the last call. All rows are drawn if a filter is set,
-        or if an order is new or moved to another group. While the rows are being laid out, tries
-        again later."""
+        """Redraws the orders that changed since the last call, or all rows if a filter is set.
+        While the rows are being laid out, the call is only postponed."""
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
             self.soon("orders", UPDATE_SECONDS, self._flush)
@@ -191,10 +195,10 @@ class OrdersScreen(OrderActions):
         else:
             self._redraw(changed)
 
-    def _redraw(self, keys: Collection[str]) -> None:
-        """Draws the orders with the ids ``keys`` and the label of the open orders. The pane is
-        drawn again if it shows one of these orders or none. If an order is new or moved to another
-        group, all rows are drawn."""
+    def _redraw(self, keys: Collection[str], *, ticked: bool = False) -> None:
+        """Redraws the orders with the ids ``keys`` and the label of the open orders. Redraws the
+        pane if its order is among ``keys`` or if it shows no order. If an order is new or moved to
+        a different group, all rows are redrawn."""
         changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(changed, skipped):
@@ -203,7 +207,7 @@ class OrdersScreen(OrderActions):
         self._table.relabel(self._stale())
         current = self._table.cursor_key
         if not current or current in keys:
-            self._show_pane()
+            self._show_pane(ticked=ticked)
 
     def show(self) -> None:
         link = self.link
@@ -258,8 +262,11 @@ class OrdersScreen(OrderActions):
     def _moved(self) -> None:
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
-    def _show_pane(self) -> None:
-        """Shows the order under the cursor in the pane and in the money line."""
+    def _show_pane(self, *, ticked: bool = False) -> None:
+        """Shows the order under the cursor in the pane, on the money line and in the footer.
+        Without such an order, hides the pane. With ``ticked`` only a second has passed: the footer
+        is then kept, unless the order, the journal or what a key that moves money would do has
+        changed."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
@@ -285,7 +292,11 @@ class OrdersScreen(OrderActions):
             next_short=summary.brief,
             urgent=summary.urgent,
         )
-        self.step_is(f"{tracked.service_id} {summary.payable}")
+        step = f"{tracked.service_id} {summary.payable}"
+        about = (tracked, self.desk.journal.version())
+        if not ticked or step != self.guard.step or about != self._keys_about:
+            self._keys_about = about
+            self.step_is(step)
 
     # keys
 
@@ -367,8 +378,8 @@ class OrdersScreen(OrderActions):
             self.show()
 
     def _understood(self) -> FilterLine:
-        """Returns the filter that is typed in the line. Raises FilterProblem if it cannot be
-        understood or the journal cannot be searched."""
+        """Returns the filter that the user typed. Raises FilterProblem if it cannot be understood,
+        or if the journal cannot be searched."""
         kept = read_filter(self._field.text)
         try:
             return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())

@@ -1,4 +1,4 @@
-"""The form of quote options: rates, routes, markup, providers, legs and presets."""
+"""The form with the options for quotes: rates, routes, markup, providers, legs and presets."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ HINTS = (
 
 
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
-    """An overlay with the options of quotes. It is dismissed with the options that were typed and
-    makes no call."""
+    """The panel in which the user changes the options for quotes. Its result is the options that
+    were typed, or None if it is closed. It asks for no quotes."""
 
     DEFAULT_CSS = """
     QuoteOptionsOverlay > .panel { max-height: 85%; }
@@ -88,8 +88,8 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         step_focus(self._all, steps)
 
     def action_choice(self) -> None:
-        """Puts the next accepted word into the field with the focus; does nothing if that field
-        takes free text."""
+        """Puts the next accepted word into the focused field. Does nothing if that field takes free
+        text."""
         for name, field in self._fields.items():
             choices = OPTIONS[name].choices
             if field.has_focus and choices:
@@ -143,8 +143,8 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         return read_options({name: field.value for name, field in self._fields.items()})
 
     def _say(self, notice: str = "", *, good: bool = False) -> None:
-        """Shows in words what the typed options mean, or what is wrong with them. ``notice`` is
-        shown below, in the colour of an error if ``good`` is False."""
+        """Shows in words what the typed options mean, or what is wrong with them. ``notice`` is a
+        second row, in the colour of success if ``good`` is True, otherwise of an error."""
         try:
             words = options_in_words(self._read(), self._named) or "floating rates of every route"
             line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
@@ -160,9 +160,9 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the overlay with the options of quotes. If the user confirms them, the session keeps
-    them for the next request and ``took`` is called with them. ``options`` are the present ones;
-    None means the usual ones."""
+    """Opens the panel with the options for quotes. ``options`` are the present ones; None means the
+    defaults. If the user confirms new options, the session stores them for later requests and
+    ``took`` is called with them."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

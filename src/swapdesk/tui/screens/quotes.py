@@ -1,8 +1,8 @@
-"""The comparison page: every route for one amount in one table. Quotes are asked for again only if
-a key is pressed.
+"""The page that compares quotes: every route for one amount in one table. New quotes are asked for
+only if the user presses a key, or if the desk repeats a request that the service refused.
 
-The waterfall explains what a route pays. It is drawn beside the rows, or on a page of its own if
-the screen is narrow: in four columns there, in two rows for each step beside the table.
+The waterfall explains, step by step, why a route pays what it pays. It is drawn beside the table
+or, on a narrow screen, on a page of its own.
 """
 
 from __future__ import annotations
@@ -111,15 +111,16 @@ from swapdesk.tui.widgets.quote_table import (
     ways_lines,
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
-from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.choices import RouteType
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
 BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
-"""The verbs that the footer still shows while the waterfall is drawn beside the table."""
+"""The commands that stay in the footer while the waterfall (the steps to what a route pays) is
+drawn beside the table."""
 SAY_ASKING_AFTER = 0.3
-"""Seconds after a request for quotes before the table says that it waits."""
+"""Seconds after a request for quotes from which the table says that it waits for the answer."""
 _LEVELS = {
     "note": "foreground",
     "amber": "status-waiting",
@@ -132,9 +133,9 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 
 class QuotesScreen(Page):
-    """A page with every route for one amount in one table. Quotes are asked for again only if a key
-    is pressed. ``recipient`` is what the line on the first page named; the create form begins with
-    it."""
+    """The page with every route for one amount in one table. New quotes are asked for only if a key
+    is pressed, or to repeat a refused request. ``recipient`` is the recipient typed on the first
+    page, with which the create form begins."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -171,7 +172,8 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """Makes the page. ``typed`` has the first values of the create form."""
+        """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
+        values of the create form; None begins it with only ``recipient``."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -211,10 +213,9 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes, with one request for each kind of rate. The rows in view stay until the
-        answer comes. If ``only_fixed`` is True, only fixed rates are asked for and added to the
-        answer in view. ``by_itself`` is True if the desk, not the user, repeats a refused
-        request."""
+        """Asks for quotes, with one request for each kind of rate. The old rows stay until the
+        answer comes. If ``only_fixed`` is True, only fixed rates are asked for, and they are added
+        to the old rows. ``by_itself`` is True if the desk repeats a refused request by itself."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -235,8 +236,8 @@ class QuotesScreen(Page):
         return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
-        """Adds the address of the chosen account to the request, so that the quotes are made for
-        that sender."""
+        """Adds the address of the account that the user chose to the request, so that on-chain
+        quotes are made for that address."""
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
@@ -258,8 +259,8 @@ class QuotesScreen(Page):
             self.show_failure(result.refused, "warning")
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
-        """Shows why a request for quotes was refused. If ``beside`` is True, only fixed rates were
-        asked for; the answer in view is kept and the reason is shown as a notice."""
+        """Shows why a request for quotes failed. ``beside`` is True if only fixed rates were asked
+        for in addition; the old rows then stay and the reason is shown as a notice."""
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
@@ -268,8 +269,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns the verbs that the footer shows, with their states. While the waterfall is drawn
-        beside the table these are only the verbs of :data:`BESIDE`."""
+        """Returns each command that the footer shows, with its present state. While the waterfall
+        is drawn beside the table, these are only the commands in :data:`BESIDE`."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -277,12 +278,13 @@ class QuotesScreen(Page):
 
     @property
     def _beside(self) -> bool:
-        """True if the waterfall is drawn beside the rows."""
+        """True if the user opened the waterfall (the steps to what a route pays) beside the
+        table."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows ``result``, a new answer. The cursor follows the route that it was on, even if this
-        route is now in another row."""
+        """Shows the new answer ``result``. The cursor stays on its route, even if the route is in a
+        different row now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -313,8 +315,8 @@ class QuotesScreen(Page):
 
     @property
     def composed(self) -> bool:
-        """True while the widgets are mounted. At other times an answer is kept and nothing is
-        drawn."""
+        """True while the widgets of the page exist. At other times an answer is only stored and
+        nothing is drawn."""
         return self.is_running and self._table.is_attached
 
     @property
@@ -324,7 +326,8 @@ class QuotesScreen(Page):
         return bool(self.ranking.rows)
 
     def _said_again(self) -> str:
-        """Returns when the desk will repeat a refused request by itself; empty if it will not."""
+        """Returns when the desk will repeat a refused request by itself, in words; empty if it will
+        not."""
         return self._again.words(self.session.clock.monotonic())
 
     @on(LineTable.Highlighted)
@@ -361,8 +364,8 @@ class QuotesScreen(Page):
         self.refresh_keys()
 
     def _set_heads(self, result: QuoteResult) -> None:
-        """Sets the columns of the table to those that ``result`` needs. Nothing is drawn again if
-        they stay the same."""
+        """Sets the columns that ``result`` needs. If they are the same as before, nothing is
+        redrawn."""
         note = note_width(self.arrangement.arrange(result.ranking, self.now()))
         heads = quote_columns(result.request, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
@@ -414,8 +417,8 @@ class QuotesScreen(Page):
         self._fit()
 
     def _show_record(self) -> None:
-        """Shows, on wide screens, how this desk's orders with the provider under the cursor
-        went."""
+        """Shows, if the side panel is open, how this desk's earlier orders with the provider of the
+        route under the cursor went."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -426,20 +429,20 @@ class QuotesScreen(Page):
         self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
-        """Sets the height of the table. It is the height of all rows, or what the sentences below
-        the table leave free; in that case the table scrolls."""
+        """Sets the height of the table: that of all its rows, or less if the sentences below it
+        need the room. A table with less height than its rows need scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
 
     @property
     def _wanted(self) -> int:
-        """Number of screen rows that the table needs to show all its rows and its heads."""
+        """Number of screen rows that the table needs to show the column names and all its rows."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Returns how many screen rows the table may take if the sentences ``rows`` are shown below
-        it. Returns 0 while the page is not laid out yet."""
+        """Returns how many screen rows are left for the table if the sentences ``rows`` are shown
+        below it; 0 while the page is not laid out yet."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -478,13 +481,13 @@ class QuotesScreen(Page):
 
     @property
     def ranking(self) -> Ranking:
-        """The routes of the answer in view; empty before the first answer."""
+        """The routes in the present answer, best first; empty before the first answer."""
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """Returns a function that takes a width in cells and returns the lines of the waterfall.
-        The waterfall is that of the route under the cursor; without such a route there are no
-        lines."""
+        """Returns a function that draws the waterfall (the steps to what a route pays) of the route
+        under the cursor. The function takes a width in cells and returns lines; none if there is no
+        such route."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -498,7 +501,7 @@ class QuotesScreen(Page):
 
     @property
     def _columns(self) -> int:
-        """Cells of a row without the side panel."""
+        """Width in cells of a row, without the side panel."""
         return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
 
     def _wait(self) -> float | None:
@@ -538,12 +541,13 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """True if the table has similar routes that are hidden, or that a key can hide."""
+        """True if the table has so many similar routes that some of them are hidden, or shown only
+        because the user pressed the key for more routes."""
         folded = self.arrangement.unfolded(False)
         return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
     def _locked_asking(self) -> str:
-        """Returns why no quotes can be asked for now; empty if they can."""
+        """Returns why no quotes can be asked for now, in a few words; empty if they can."""
         if self.fetching:
             return "asked already"
         wait = self._wait()
@@ -579,13 +583,14 @@ class QuotesScreen(Page):
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Arranges the rows in another order or with another filter, as ``arrangement`` says. The
-        cursor stays on its route."""
+        """Sorts and filters the rows, and hides similar routes, as ``arrangement`` says. The cursor
+        stays on its route."""
         self.arrangement = arrangement
         self.show()
 
     def do_step(self, steps: int) -> None:
-        """Moves the cursor by ``steps`` usable routes."""
+        """Moves the cursor by ``steps`` usable routes (negative: up). Unusable routes are
+        skipped."""
         keys = [row.key for row in self._table.rows]
         usable = [key for key in keys if self.ranking.find(key)]
         key = self._table.cursor_key
@@ -607,7 +612,9 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Stores other options. The answer in view stays until the user asks again."""
+        """Stores the changed ``options`` for the next request. The old rows stay until the user
+        asks again. If the options do not fit this request, a notice says why and nothing is
+        stored."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
@@ -647,10 +654,10 @@ class QuotesScreen(Page):
 
 
 class WaterfallScreen(Page):
-    """A page with the waterfall of one route, for screens that are too narrow to draw it beside the
-    table.
+    """A page with the waterfall (the steps to what a route pays), for screens that are too narrow
+    to draw it beside the table.
 
-    It shows the route under the cursor of the comparison that opened it.
+    It shows the route under the cursor of ``quotes``, the page that opened it.
     """
 
     NAME = "Quotes"
@@ -738,7 +745,8 @@ def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
 
 
 def _count_below(table: LineTable) -> Line:
-    """Returns how many routes are below those on the screen; empty for none."""
+    """Returns the text that says how many routes are below the visible ones; empty if there are
+    none."""
     first = len(table.rows) - table.below
     count = sum(row.selectable for row in table.rows[first:])
     return [Span(f"{count} below · ", "muted")] if count else []
@@ -766,9 +774,9 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns two forms of the text that says how the rows are ranked: a long one with the time of
-    the answer, and a short one without it. ``failed`` is True if a request after that answer
-    failed, so that the rows are old."""
+    """Returns two forms of the text about how the rows are ranked: one with the time of the answer,
+    and a shorter one without it. ``failed`` is True if a later request failed, which marks the rows
+    as outdated."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -784,9 +792,10 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """Returns the sentence shown while the table has no rows. ``asking`` is the number of seconds
-    since the request, None if none is open. ``turn`` says how often the request was repeated.
-    ``error`` is why it failed, and ``answered`` is True if the service has answered."""
+    """Returns the sentence that is shown while the table has no rows. ``asking`` is how many
+    seconds ago quotes were asked for; None if no answer is awaited. ``turn`` is the number of a
+    repeated attempt, as ``2 of 3``; otherwise empty. ``error`` is why the last request failed.
+    ``answered`` is True if the service has answered."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -807,10 +816,10 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """Returns the sentences under the table: why the last request failed (``error``), why the
-    unusable route under the cursor (``entry``) cannot be used, how much of the value the route
-    ``row`` returns, what the notes of the rows mean (``notes``), and the options that were asked
-    for."""
+    """Returns the sentences under the table. They say why the last request failed (``error``), why
+    the unusable route ``entry`` under the cursor cannot be used, how the value received by the
+    route ``row`` compares with the value sent, what the ``notes`` mean, and which options were
+    asked for. ``wait`` (seconds) and ``again`` (words) say when quotes can be asked for again."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -828,8 +837,9 @@ def rows_below(
 def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """Returns a sentence that says how much of the value sent the route ``row`` returns; if ``row``
-    is None, it is about the best route. What the notes of the rows mean (``notes``) follows."""
+    """Returns a sentence that compares the value that arrives by the route ``row`` with the value
+    sent; None stands for the best route. Warnings about missing prices follow, then ``notes``,
+    which explain the column of notes."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
@@ -856,9 +866,9 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns a line that says how many routes cannot be used and why the first of them cannot.
-    Empty if all can be used or none can. ``only`` limits the count to one kind of route, None
-    counts all kinds."""
+    """Returns a line that says how many routes are unusable, with the reason of the first one.
+    Empty if all routes are usable or all are unusable. Only routes of the kind ``only`` are
+    counted; None counts all."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -873,7 +883,8 @@ def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
 
 
 def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | None:
-    """Returns why the route with this key cannot be chosen; None if it can."""
+    """Returns why the route with the row key ``key`` cannot be chosen, as a sentence; None if it
+    can."""
     entry = unusable_at(result.ranking, key)
     if entry is not None:
         return f"This route cannot be chosen: {reason_text(entry)}."
@@ -891,8 +902,10 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """Returns the rows of an error: its cause in words, a row for each field that the service
-    refused, then the error code and the request id, which can be copied."""
+    """Returns the rows about a failed request: the cause in words, each field that the service
+    refused, and the error code with the request id. ``wait`` is how many seconds the user has to
+    wait, by the desk's own count. ``again`` says in words when the desk repeats the request; empty
+    if it does not."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -904,8 +917,9 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the waterfall: with columns from :data:`COLUMNS_FROM` cells on, else two rows for
-    each step. ``sold`` and ``bought`` are the symbols of the two tokens."""
+    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays. If
+    ``width`` is at least :data:`COLUMNS_FROM`, it has four columns; otherwise each step takes two
+    rows. ``sold`` and ``bought`` are the symbols of the two tokens."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))
@@ -949,8 +963,8 @@ def _columns(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[L
 def _lay(
     waterfall: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """Calls ``put`` for each step of the waterfall, in the order in which they are drawn. Between
-    the parts, appends rules and empty rows to ``rows``."""
+    """Calls ``put``, which draws a step, for each step of the waterfall from top to bottom. Between
+    the parts of the waterfall, adds rules and empty rows to ``rows``."""
     for step in waterfall.of("send"):
         put(step)
     rows.append([])

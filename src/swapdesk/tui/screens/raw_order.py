@@ -1,5 +1,5 @@
-"""Pages that show a document as it came: an order as the service wrote it, and the payload that is
-to be signed."""
+"""Pages that show a document as it was received: an order as the service wrote it, and a payload
+that is to be signed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARGINS = 4
 
 class RawText(LineTable):
     """A long text as rows of a table, so that the keys of a table scroll it. The cursor can be on
-    any row."""
+    every row."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__([Column("text", "", 20, grow=1)], heads=False, **place)
@@ -39,7 +39,7 @@ class RawText(LineTable):
         return "\n".join(self._lines)
 
     def show(self, lines: Sequence[str]) -> None:
-        """Shows these lines, wrapped to the screen, with the cursor on the first."""
+        """Shows ``lines``, wrapped to the width of the screen, with the cursor on the first row."""
         self._lines = list(lines)
         self._wrap()
         self.action_move(-len(self.rows))
@@ -59,7 +59,7 @@ class RawText(LineTable):
 
 
 class RawPage(Page, bare=True):
-    """The base of the pages with a document that scrolls like a table. The whole document can be
+    """The base of pages that show a document and scroll it like a table. The whole document can be
     copied; ``COPIED`` is its name in the notice about the copy."""
 
     COPIED: ClassVar[str] = ""
@@ -76,9 +76,10 @@ class RawPage(Page, bare=True):
 
 
 class RawOrderScreen(RawPage):
-    """A page with one order as the service wrote it.
+    """The page with one order as the service wrote it.
 
-    It shows the newest answer of this run, or else what the journal has.
+    It shows the service's newest answer in this run or, if there was none, the order in the
+    journal. A deposit address that must not be paid is left out.
     """
 
     NAME = "Raw order"
@@ -122,7 +123,7 @@ class RawOrderScreen(RawPage):
 
 
 class RawPayloadScreen(RawPage):
-    """A page with the payload that is to be signed, field by field as it came.
+    """The page with a payload that is to be signed, field by field as it was received.
 
     This page has no key that signs.
     """

@@ -1,5 +1,5 @@
-"""The request log: every call of this desk with its answer, and every notice that the desk
-showed."""
+"""The page with the request log: every API call of this run with its answer, and every notice that
+the desk showed."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _NOTICE = "notice"
 
 
 class RequestLogScreen(Page):
-    """A table of every call of this desk with its answer, and of every notice.
+    """A table with every API call of this run and its answer, and with every notice.
 
-    The oldest row comes first. If the cursor is on the newest row, it moves to each new one.
+    The oldest row comes first. A cursor on the last row moves on to each new row.
     """
 
     NAME = "Requests"
@@ -97,7 +97,8 @@ class RequestLogScreen(Page):
     # rows
 
     def show(self) -> None:
-        """Adds new calls and notices, unless nothing changed since the last call."""
+        """Redraws the table with new calls and notices. Does nothing if there are none and the
+        filter is the same."""
         funds = self.funds()
         self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
         if not self.session.opened:
@@ -123,8 +124,8 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """Yields the rows that match the filter, each with its time in seconds, by which the rows
-        of calls and notices can be sorted together. A row is made only once and then reused."""
+        """Yields each row that matches the filter, with its time in seconds. Rows of calls and rows
+        of notices can be sorted together by this time. A row is made once and reused."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):
@@ -158,7 +159,7 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """True while a single call fills the whole screen."""
+        """True while the whole screen shows a single call in full."""
         return self.has_class("-whole")
 
     # keys

@@ -1,4 +1,5 @@
-"""The page that signs: the payload beside what the user confirmed, then the steps that follow."""
+"""The page where the user signs: it shows the payload beside what the user confirmed, then the
+steps that follow."""
 
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ READ_FIRST = "read to the end first"
 URGENT_SECONDS = 15
 LABEL = LEAST_LABEL + 2
 LONG_MARK = 26
-"""Cells of the longest mark beside a digest."""
+"""Width in cells of the longest text beside a digest."""
 MOST = 3
 _SAID = {
     Stage.REVIEW: (WAITING, "status-waiting", "waits for your signature. s shows it."),
@@ -98,9 +99,9 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """How the page draws a signing session. ``short`` is True on a screen with few rows. ``roomy``
-    is True if there is room for empty rows between the blocks. ``headed`` is True if the heading is
-    drawn."""
+    """How the page draws a signing session. ``short`` is True on a screen with few rows. With
+    ``roomy`` there are empty rows between the blocks, and with ``headed`` the heading is drawn
+    above the review."""
 
     session: SigningSession[Any]
     short: bool
@@ -109,8 +110,9 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """Returns the steps of the signing in the longest form that fits into ``width`` cells: with
-    whole names, or else with only the first word of every step but the current one."""
+    """Returns the steps of a signing session in one row, in the longest form that fits into
+    ``width`` cells: all names in full, otherwise only two words of each step but the current one.
+    If nothing fits, returns the shortest form."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -133,20 +135,21 @@ def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
 
 
 class SignView(FittedLines):
-    """The review of a payload, or the state of the session if nothing is to be reviewed."""
+    """The widget with the review of a payload or, if there is nothing to review, with the state of
+    the signing session."""
 
     class LaidOut(Message):
-        """Posted when the size of the view changed. Only then it is known which rows of the view
-        are on the screen."""
+        """The message that the widget was laid out in a new size. Which rows of the review are
+        visible is known only afterwards."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
 
 
 class SignScreen(Page):
-    """The page on which the user signs: what is about to be signed, beside what the user confirmed.
-    Only the key ``s`` signs. The page follows one swap on chains or one deposit, from the key that
-    began it until only others have to act."""
+    """The page where the user signs. It shows what is about to be signed beside what the user
+    confirmed, and only the key ``s`` signs. The page follows one signing session, such as a swap on
+    chains or a deposit, from its beginning until only others have to act."""
 
     NAME = "Sign"
     SPENDS = "exchange"
@@ -180,16 +183,15 @@ class SignScreen(Page):
         self.signing = signing
         self._steps = FittedLines(id="steps")
         self._state = SignState(signing, short=False)
-        """How the view is drawn at its present size."""
+        """How the signing session is drawn at the present size of the page."""
         self._heading, self._view = FittedLines(), SignView()
         self._reading = VerticalScroll(self._view, id="reading", can_focus=False)
         self._phrase = PassphraseField()
         self._raw = TextRows()
         self._read: set[str] = set()
-        """Ids of the reviews that were scrolled to their end on the screen. Only these may be
-        signed."""
+        """Ids of the reviews that the user has scrolled to their end. Only these may be signed."""
         self._drawn: str | None = None
-        """Id of the review that the view shows; None for none."""
+        """Id of the review that is drawn; None if none is."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (self._steps, self._heading, self._reading, self._phrase)
@@ -246,8 +248,9 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """Returns how to draw the session at the present size. Empty rows are kept if everything
-        fits with them. The heading is left out only if the body fits without it but not with it."""
+        """Returns how to draw the signing session at the present size. Empty rows are drawn only if
+        everything still fits with them. The heading is left out if this makes the whole review
+        fit."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -281,8 +284,8 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """Checks whether the end of the review is on the screen now, and records it if so. From
-        then on the review may be signed."""
+        """Checks whether the end of the review of the payload is visible. Once it was visible, the
+        user may sign."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -303,7 +306,8 @@ class SignScreen(Page):
         self.refresh_keys()
 
     def raw_lines(self) -> list[str]:
-        """Returns the payload as it came, with unprintable characters made safe."""
+        """Returns the payload as it was received, as lines of JSON in which unprintable characters
+        are replaced by visible ones."""
         payload = self.signing.payload
         if payload is None:
             return []
@@ -392,16 +396,17 @@ class SignScreen(Page):
 
 
 def context_of(session: SigningSession[Any]) -> str:
-    """Returns the text after the page's name in the header, as ``1,000 USDC → WETH``. If several
-    signatures are needed, the number of this one comes first: ``2 of 2 · 1,000 USDC → WETH``."""
+    """Returns the text after the page's name in the header, as ``1,000 USDC → WETH``. If the
+    session needs several signatures, the number of the present one comes first: ``2 of 2 · 1,000
+    USDC → WETH``."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
 
 
 def subject_of(session: SigningSession[Any]) -> str:
-    """Returns what a session is about: ``1,000 USDC → WETH`` for a swap, ``1,000 USDC → order
-    m1Xc7D`` for a deposit."""
+    """Returns what a signing session is about: ``1,000 USDC → WETH`` for a swap, ``1,000 USDC →
+    order m1Xc7D`` for a deposit."""
     if session.called:
         return session.called
     return f"{_paid(session)} {BECOMES} {session.against}"
@@ -412,8 +417,9 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading, which does not scroll, and the body, which does. The heading is empty if
-    there is no review."""
+    """Returns the heading of the page, which does not scroll, and the body, which does. If there is
+    no payload to review, the heading is empty and the body says what the signing session is
+    doing."""
     session = state.session
     review = session.review
     if review is not None:
@@ -429,9 +435,9 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the rows of a review in two parts: the heading (title and heads of the columns),
-    which does not scroll, and the body (match table, objections, what happens, count and digest).
-    With ``roomy`` there are empty rows between the blocks."""
+    """Returns the rows of a review in two parts: the heading (title and column names), which does
+    not scroll, and the body (table of compared fields, objections, simulated changes, number of
+    matches and digest). With ``roomy`` there are empty rows between the blocks."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -533,9 +539,9 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Returns a mark beside the digest. The desk computes the digest of the payload itself, and the
-    mark says whether the signing agent got the same one. Empty if one of the two digests is
-    missing. ``brief`` shortens the words."""
+    """Returns a note beside the digest: whether the digest that the desk computed of the payload
+    equals the one that the wallet agent signs. Empty if one of the two is missing. With ``brief``
+    the words are shorter."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
@@ -591,8 +597,8 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Returns the content of the money line: where the money is and who acts next. ``where`` is
-    what the session says about the place of the money, without a full stop at the end."""
+    """Returns what the money line shows: where the money is and who acts next. ``where`` is the
+    place of the money in the words of the session, without a full stop."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"
@@ -622,8 +628,8 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
 
 
 def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
-    """Returns the sentences shown before a phrase is typed: the important fields that the user
-    never confirmed, and the warnings."""
+    """Returns the sentences that the user reads before typing the phrase that agrees: the important
+    fields that the user never confirmed, and the warnings."""
     heavy = [line for line in review.lines if line.match is Match.UNMATCHED and line.weight]
     return [
         f"{review.title}.",
@@ -636,7 +642,8 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
 
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
-    """Returns a row for each session; those that wait for the user come first."""
+    """Returns one row for each of the first :data:`MOST` sessions, those that wait for the user
+    first, and a row with the number of further sessions."""
     waiting_first = sorted(sessions, key=lambda session: not session.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST

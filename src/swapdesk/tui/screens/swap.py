@@ -1,4 +1,4 @@
-"""The first page: one line is enough to start a swap."""
+"""The first page of the desk, where one typed line is enough to start a swap."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 LIMITS_AFTER = 0.3
-"""Seconds without a key after which the limits of the typed pair are asked for."""
+"""Seconds after the last key from which the limits of the typed pair are asked for."""
 UPDATE_SECONDS = 0.1
-"""Seconds within which changes of orders are drawn together."""
+"""Seconds during which changes of orders are collected, to be drawn together."""
 UPDATE_SHARE = 0.05
 """Largest share of the time that may be spent on drawing changed orders. If thousands of orders
-change, they are drawn less often to stay below it."""
+change, they are drawn less often, so that this share is not exceeded."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
@@ -101,11 +101,11 @@ PLACES: dict[Verb, str] = {
     SHOW_ACCOUNT: "account",
     INSPECT: "support",
 }
-"""The words on the first page for the keys that open another page while the line is empty."""
+"""The words on the first page for the keys that open a page while the line is empty."""
 HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 LONGEST = 1_000
-"""Largest number of characters of the line; a payment link with a message fits."""
+"""Largest number of characters in the line, enough for a payment link with a message."""
 RECENT_COLUMNS = (
     Column("line", "", 18, grow=1),
     Column("route", "", 8, priority=2),
@@ -141,7 +141,8 @@ EXAMPLES = (
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 NEWS_FROM = 160
 MOST_OPEN = 50
-"""Largest number of open orders that are listed on this page; the order table has all of them."""
+"""Largest number of open orders that are listed on this page. The page of all orders has all of
+them."""
 
 
 MARKS: dict[LineState, tuple[str, str]] = {
@@ -151,13 +152,13 @@ MARKS: dict[LineState, tuple[str, str]] = {
     "valid": (VALID, "status-done"),
     "refused": (REFUSED, "status-trouble"),
 }
-"""Glyph and colour role for each state of the line."""
+"""Glyph and colour role for each state of the typed line."""
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``text`` says how it was understood, with its value in
-    USD (``right``) at the right end. ``below`` is a second row in muted colour. ``marked`` are the
-    positions in the line that are wrong."""
+    """What is shown about the typed line. ``text`` says how the line was understood. ``right`` is
+    the amount's value in USD, drawn at the right end. ``below`` is a second, muted row. ``marked``
+    are the positions of wrong characters in the line."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -167,11 +168,11 @@ class IntentReading(Struct, frozen=True):
 
 
 class SwapScreen(Page):
-    """The first page: one line is enough to start a swap. Below it are earlier swaps and open
-    orders.
+    """The first page, where one typed line is enough to start a swap. Below the line are earlier
+    swaps and open orders.
 
-    The line is read again at every change. The limits of its pair are asked for after a pause in
-    typing. :meth:`begin` empties the line for a new swap or private send.
+    The line is read again at every change, and the limits of its pair are asked for after a pause
+    in typing. :meth:`begin` empties the line for a new swap or private send.
     """
 
     NAME = "Swap"
@@ -206,24 +207,26 @@ class SwapScreen(Page):
             RECENT_COLUMNS, heads=False, empty="Nothing asked yet.", id="recent"
         )
         self._lines: dict[str, Recent] = {}
-        """Lines of earlier intents, by the key of their row."""
+        """Earlier swaps as lines that can be typed again, by the key of their row."""
         self._open = LineTable(OPEN_COLUMNS, heads=False, empty="No order is open.", id="open")
         self._open_label = SectionLabel("Open orders")
         self._news = FittedLines()
         self._asked: list[Intent] = []
-        """Intents that were confirmed at this desk, newest first."""
+        """The intents that the user confirmed at this desk, newest first."""
         self._welcome = TextRows(id="welcome")
         self._choose = 0
-        """How often the key for another chain was pressed."""
+        """How often the user pressed the key that takes the token on a different chain, since the
+        line changed."""
         self._sold = 0
-        """How often the key for another chain of the token sold was pressed."""
+        """How often the user pressed the key that takes the token sold on a different chain, since
+        the line changed."""
         self._read: IntentLine | None = None
-        """The line as last read; None before the desk is open."""
+        """The line as it was last read; None before the desk is open."""
         self._limits: PairLimits | None = None
-        """Limits of the line's pair; None if they were not asked for yet."""
+        """The limits of the pair in the line; None if they are not known."""
         self.held: dict[str, OwnBalance | str] = {}
-        """The user's own balances by token id, for tokens that were asked for. A text instead of a
-        balance says why it is unknown."""
+        """The user's balances that were asked for, by token id. A text instead of a balance says
+        why it is unknown."""
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
         """Where the money of all orders is. It is read again when orders change."""
@@ -248,12 +251,12 @@ class SwapScreen(Page):
     @property
     def signing(self) -> SigningSession[Any] | None:
         """The open signing session that the user should look at first: one that waits for the user,
-        or any other if none waits. None if no session is open."""
+        otherwise any. None if no session is open."""
         signings = self.controls.signing.open_sessions
         return next(iter([session for session in signings if session.waits] or signings), None)
 
     def swaps_changed(self) -> None:
-        """Draws a row for each swap and payment in progress."""
+        """Redraws the rows about the swaps and payments that are being signed."""
         from swapdesk.tui.screens.sign import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
@@ -263,7 +266,8 @@ class SwapScreen(Page):
         self.refresh_keys()
 
     def begin(self, *, private: bool) -> None:
-        """Empties the line for a swap, or for a private send if ``private``."""
+        """Empties the line for a new swap or, if ``private`` is True, for a private send, and moves
+        the focus to it."""
         self.private = private
         self._label.show([Span(SEND_LABEL if private else SWAP_LABEL, "muted")])
         self.line.hint = SEND_HINT if private else HINT
@@ -272,13 +276,14 @@ class SwapScreen(Page):
         self._understand()
 
     def begin_with(self, line: str) -> None:
-        """Begins a swap with this line, which the user can continue or change."""
+        """Begins a swap: writes ``line``, such as ``0.5 btc eth``, into the field, where the user
+        can change it."""
         self.begin(private=False)
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Appends ``spec``, the text of a chosen token, to the line. If the line was empty, the
-        cursor is put before the token, so that the user can type the amount there."""
+        """Appends the token ``spec``, such as ``usdc.base``, to the line. If the line was empty,
+        the cursor is put before the token, so that the user can type the amount."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -301,8 +306,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """If the line is complete, gives letters to the page as keys; a key that is not a verb
-        still edits the line."""
+        """Is called when the page comes into view. If the typed line is complete, letters act as
+        keys of the page from then on. A letter that is no key still edits the line."""
         if self._complete:
             self.line.rest()
 
@@ -328,15 +333,15 @@ class SwapScreen(Page):
         self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
-        """Returns True if ``key``, pressed on the empty line, is the key of a verb. If not, it
-        types the first character of the line."""
+        """Returns True if ``key``, pressed while the line is empty, is the key of a command.
+        Otherwise it types the first character of the line."""
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins a token's symbol although its
-        first letter is also a key; False if the first letter is meant as the key. None means that
-        the next letter decides. After the key of the token search come letters to search for, so
-        there only a complete symbol counts."""
+        """Decides what letters typed on the empty line mean if the first one is also a key. Returns
+        True if ``text`` begins the symbol of a token, False if the first letter is meant as the
+        key, and None if only the next letter can decide. After the key of the token search, which
+        may be followed by letters to search for, only a complete symbol gives True."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -348,7 +353,7 @@ class SwapScreen(Page):
         return True if len(word) > 1 and word[0] != TOKENS.key else None
 
     def word_waits(self, key: str) -> None:
-        """Shows what the letter ``key`` does as a key if no other letter follows in time."""
+        """Shows what the letter ``key`` will do as a key if no further letter follows in time."""
         verb = next(
             (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
         )
@@ -357,8 +362,7 @@ class SwapScreen(Page):
             self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
-        """Inserts ``letter`` into the line, because it belongs to a word, although pressed alone it
-        is a key."""
+        """Inserts ``letter`` into the line. The letter is also a key but belongs to a word here."""
         self.line.insert(letter)
 
     def subject(self) -> object:
@@ -367,7 +371,7 @@ class SwapScreen(Page):
     # reading the line
 
     def _understand(self) -> None:
-        """Reads the line again and shows how it was understood; makes no call."""
+        """Reads the line again and shows how it was understood, without an API call."""
         if self.session.opened:
             reading = self._read_line()
             if reading.state == "empty":
@@ -379,7 +383,7 @@ class SwapScreen(Page):
         self.refresh_keys()
 
     def _read_line(self) -> IntentReading:
-        """Reads the line again and returns how it was understood; makes no call."""
+        """Reads the line again and returns how it was understood, without an API call."""
         from swapdesk.flows.payees.recipients import payee_check
         from swapdesk.flows.quotes.intent_line import parse_intent_line
 
@@ -405,18 +409,18 @@ class SwapScreen(Page):
 
     @property
     def _complete(self) -> bool:
-        """True if quotes can be asked for."""
+        """True if the line is complete, so that quotes can be asked for."""
         line = self._read
         return line is not None and line.ready and not outside(line, self._limits)
 
     def _say(self, reading: IntentReading) -> None:
-        """Shows how the line was understood and marks wrong places in it."""
+        """Shows how the line was understood and marks the wrong characters in it."""
         self.line.mark(reading.marked)
         self._reading.show(partial(reading_lines, reading))
 
     def _where_to_go(self) -> IntentReading:
-        """Returns the text shown under the empty line: which keys open which pages. In the sandbox
-        it also names the account that the desk uses at the service."""
+        """Returns what is shown under an empty line: the keys that open pages and, in the sandbox,
+        the account that this desk has at the service."""
         working = dict(self.verbs.working())
         keys = [(self.verbs.shown_key(verb), PLACES[verb]) for verb in PLACES if verb in working]
         whose = "" if self.link is None or self.session.live else self.link.connection.partner
@@ -442,7 +446,8 @@ class SwapScreen(Page):
             self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
     def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
-        """Stores the balance of a token, or the reason why it is unknown."""
+        """Stores the balance of the token ``token_id``, or the reason why it is unknown, and reads
+        the line again."""
         self.held[token_id] = balance
         self._understand()
 
@@ -476,8 +481,8 @@ class SwapScreen(Page):
         self._pause = max(UPDATE_SECONDS, (self.session.clock.monotonic() - begin) / UPDATE_SHARE)
 
     def _show_news(self) -> None:
-        """Draws the last events and the markets of the listed orders' tokens, if the screen has a
-        column for them."""
+        """Draws the last events and the market prices of the user's tokens, if the screen is wide
+        enough for their column."""
         if self.link is None or self.app.size.width < NEWS_FROM:
             return
         from swapdesk.flows.tracking.open_business import markets_of, recent_events
@@ -487,7 +492,7 @@ class SwapScreen(Page):
         self._news.show(partial(news_lines, events, markets, self.service_time()))
 
     def _show_open(self) -> None:
-        """Draws the open orders with their countdowns; the nearest deadline comes first."""
+        """Draws the open orders with their countdowns, the nearest deadline first."""
         if self.link is None:
             return
         from swapdesk.flows.orders.order_status import order_status
@@ -498,7 +503,7 @@ class SwapScreen(Page):
 
     @property
     def _filled(self) -> LineTable | None:
-        """The first of the two lists (earlier swaps, open orders) that has rows; None if both are
+        """The first of two lists (earlier swaps, open orders) that has rows; None if both are
         empty."""
         return next((table for table in (self._recent, self._open) if table.rows), None)
 
@@ -561,9 +566,9 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """Completes the name after the last ``@`` of the line and returns the new line. A complete
-        name is replaced by the next one of the address book. If no name fits, the line is returned
-        unchanged; None means that it has no ``@``."""
+        """Returns the line with the name after its last ``@`` completed. A complete name is
+        replaced by the next one in the address book. If no name fits, returns the line unchanged;
+        if it has no ``@``, None."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -620,8 +625,8 @@ class SwapScreen(Page):
         self.line.focus()
 
     def on_key(self, event: Key) -> None:
-        """Types a character into the line even if another widget has the focus, as long as the line
-        is not empty."""
+        """Types the pressed character into the line even if a list has the focus, provided that the
+        line is not empty."""
         field, character = self.line, event.character
         if field.value and not field.has_focus and event.is_printable and character:
             event.stop()
@@ -680,8 +685,8 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Returns the rows under the line: what was understood, then further notes. At most widths they
-    are two rows."""
+    """Returns the rows under the typed line: how the line was understood, with the value in USD at
+    the right end, then further notes. All are wrapped to ``width`` cells."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
     rows: list[Line] = []
@@ -705,9 +710,9 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns how ``line`` was understood. ``limits`` are those of the pair and ``have`` is the
-    balance of the token sold; each is None if it is unknown. ``refusal`` says why no route accepts
-    the amount; it is empty if one may."""
+    """Returns what to show about ``line``. ``limits`` are the limits of its pair of tokens and
+    ``have`` is the balance of the token sold; both are None if unknown. ``refusal`` says why no
+    route accepts the amount; empty if some route may."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -725,7 +730,7 @@ def reading_of(
 
 
 def greeting(catalog: Catalog) -> list[LineLike]:
-    """Returns the sentences shown before the first swap."""
+    """Returns the sentences that the page shows in the sandbox before the first swap."""
     text = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
     return [
         Span(f"{text} Nothing here is real money.", "muted"),
@@ -734,8 +739,8 @@ def greeting(catalog: Catalog) -> list[LineLike]:
 
 
 def outside(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns why no route accepts the amount of the line. Empty if one may accept it, or if the
-    limits are unknown."""
+    """Returns why no route accepts the amount of the line. Empty if some route may accept it, or if
+    the limits are unknown."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
@@ -744,8 +749,8 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns in a few words the limit that the amount exceeds or falls short of; empty within the
-    limits."""
+    """Returns in a few words the limit that the amount exceeds or falls short of. Empty if the
+    amount is within the limits or they are unknown."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
     bounds = bounds_of(limits, receive=line.receive)
@@ -758,8 +763,9 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns the text under an empty line: keys with the pages that they open. ``whose`` names
-    this desk's account at the service of the sandbox, empty for none."""
+    """Returns what is shown under an empty line. ``keys`` has pairs of a key and the page that it
+    opens, in words. ``whose`` is the name of this desk's account at the service of the sandbox;
+    empty if it has none."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []
@@ -771,8 +777,8 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
 def with_options(
     reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
 ) -> IntentReading:
-    """Returns ``reading`` with the options of quotes added, unless they are the usual ones.
-    ``named`` gives the name of a provider."""
+    """Returns ``reading`` with the options for quotes added in words, unless all of them are the
+    defaults. ``named`` gives a provider's name."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
     words = options_in_words(options, named) if options is not None else ""
@@ -801,7 +807,7 @@ def _understood(line: IntentLine) -> Line:
 
 
 def _payee(line: IntentLine) -> Line:
-    """Returns the recipient of the line: a name as it was typed, or a shortened address. Empty if
+    """Returns the recipient in the line: a name as it was typed, or a shortened address. Empty if
     the line has no recipient."""
     from swapdesk.chain.addresses.payments import read_payment_link
 
@@ -815,7 +821,7 @@ def _payee(line: IntentLine) -> Line:
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
-    """Returns the sentence for a line that fixes the amount to receive: how much of which token the
+    """Returns the sentence for a line that gives the amount to receive: how much of which token the
     user gets, and which token is sold for it."""
     assert line.token_in is not None
     bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
@@ -835,8 +841,8 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """Returns the user's balance in words. It is marked if it is less than ``amount``, the amount
-    to sell."""
+    """Returns the user's balance as a text, marked if it is less than ``amount``, the amount to
+    sell. With None as ``amount`` it is never marked."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
@@ -875,7 +881,7 @@ def _recent_row(line: Recent, now: datetime) -> Row:
 
 
 def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
-    """Returns the row of one open order."""
+    """Returns the table row of one open order."""
     order = tracked.order
     sent, received = tracked.symbols
     return Row(
@@ -892,8 +898,8 @@ def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
 def news_lines(
     events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime, width: int
 ) -> list[Line]:
-    """Returns the events and the markets, one list below the other; an empty list is left out.
-    Times of another day have their date."""
+    """Returns the list of events and, below it, the list of market prices. An empty list is left
+    out. A time on a different day than ``now`` is shown as a date."""
     rows: list[Line] = []
     if events:
         rows.append(section_line("Last events", "", width))
@@ -933,7 +939,8 @@ def _market(row: TokenRow, width: int) -> Line:
 
 
 def how_lines(width: int) -> list[Line]:
-    """Returns examples of lines: two in a row from :data:`TWO_FROM` cells on, else one."""
+    """Returns examples of lines that can be typed, in two columns if ``width`` is at least
+    :data:`TWO_FROM` cells."""
     if width < TWO_FROM:
         return [_example(line, means, 19) for line, means in EXAMPLES]
     column = width // 2

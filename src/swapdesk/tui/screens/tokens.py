@@ -1,4 +1,5 @@
-"""The token search page. The keys work in the field and in the list at the same time."""
+"""The page that searches tokens. Its keys work while the search field has the focus, and move the
+cursor of the list below."""
 
 from __future__ import annotations
 
@@ -73,11 +74,11 @@ if TYPE_CHECKING:
 LIMIT = 200
 OPENING = "the desk is opening"
 SETTLE_SECONDS = 0.06
-"""Seconds that the cursor rests on a row before the pane shows that token."""
+"""Seconds that the cursor has to rest on a row before the pane shows the token of that row."""
 NORMAL, WIDE = 100, 160
 LABEL = 12
 STACKED_BELOW = 60
-"""Screens narrower than this many cells draw each label above its value."""
+"""Width in cells below which the pane draws each label above its value."""
 COLUMNS = [
     Column("symbol", "Symbol", 8),
     Column("name", "Name", 14, priority=1, grow=1),
@@ -95,8 +96,8 @@ WIDE_COLUMNS = [
     *COLUMNS[5:],
     Column("contract", "Contract", 15, priority=0, role="muted"),
 ]
-"""The columns on a wide screen, where the pane is at the right. The contract column shows a
-shortened address, because the pane shows it in full."""
+"""The columns on a wide screen, where the pane is at the right of the list. The contract column has
+a shortened address, because the pane shows the whole address."""
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),
@@ -119,9 +120,9 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 
 class TokenNotes(Struct, frozen=True):
-    """The notes about one token: warnings, its whole contract address, the limits of the pair, and
-    other tokens that imitate its name. ``figures`` are market data for which the row of the token
-    has no room."""
+    """The notes about one token: ``head`` names the token and the verdict of its security scan,
+    ``figures`` are market data, ``warnings`` say what is suspicious, and ``facts`` are its contract
+    address, its limits and tokens with a similar name."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -130,17 +131,15 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """The pane with the notes about the token under the cursor, below the list or, on wide screens,
-    at its right. It stays as high as the longest notes shown so far, so that the list does not
-    move."""
+    """The pane with notes about the token under the cursor, below the list or, on wide screens, at
+    its right. It keeps the height of the longest notes so far, so that the list does not move."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
         self._heights: dict[int, int] = {}
 
     def begin_list(self) -> None:
-        """Lets the pane become lower again. It is called for a new list, whose notes may be shorter
-        than those of the former list."""
+        """Lets the pane become lower again, because a new list may have shorter notes."""
         self._heights.clear()
         self.redraw()
 
@@ -153,7 +152,7 @@ class TokenPane(StateView[TokenNotes | None]):
 
 
 class TokenTable(LineTable):
-    """The list of tokens. It never gets the focus, since keys in the search field move its
+    """The list of tokens. It never has the focus, because keys typed in the search field move its
     cursor."""
 
     def __init__(self, **place: Any) -> None:
@@ -161,7 +160,7 @@ class TokenTable(LineTable):
         self.can_focus = False
 
     def show(self, found: Iterable[TokenRow]) -> None:
-        """Shows these tokens, in this order, in place of the former ones."""
+        """Replaces the rows by the tokens ``found``, in the same order."""
         needs = self._layout.needs
         self.set_rows(
             Sketch(row.id, partial(token_table_row, row), needs(numbers(row))) for row in found
@@ -170,8 +169,9 @@ class TokenTable(LineTable):
 
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` is called
-    with the text of the chosen token; if ``took`` is None, that text is written into the line of
-    the first page. ``beside`` is the token to sell, if it was chosen before."""
+    with the text of the chosen token, such as ``usdc.base``; if it is None, that text is written
+    into the line of the first page. If the page chooses the token to buy, ``beside`` is the token
+    to sell; otherwise None."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -211,13 +211,13 @@ class TokensScreen(Page):
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
-        """The token to sell, which was chosen before; the token chosen on this page is the one to
-        buy. None if there is none."""
+        """The token to sell, if it was chosen before; this page then chooses the token to buy. None
+        if no token was chosen before."""
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
         self._filled: TokenList | None = None
-        """The list of tokens that the rows were made from."""
+        """The list of tokens from which the rows were made; None before there is one."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -281,7 +281,8 @@ class TokensScreen(Page):
         return None if self.catalog is None else self.catalog.row(key)
 
     def show_pane(self) -> None:
-        """Shows the notes about the token under the cursor."""
+        """Shows the notes about the token under the cursor in the pane, or empties the pane if
+        there is none."""
         row, catalog = self.current, self.catalog
         self.settle_notice(row.id if row is not None else "")
         notes = self._notes(row, catalog) if row is not None and catalog is not None else None
@@ -314,8 +315,8 @@ class TokensScreen(Page):
         )
 
     def _show_markets(self) -> None:
-        """Adds market size and volume to the tokens in view, which the search results do not
-        have."""
+        """Adds market size and volume to the visible rows on a wide screen. They are read per
+        token, because the search does not return them."""
         if not self._wide or not self.session.opened:
             return
         catalog = self.desk.catalog
@@ -339,8 +340,8 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """Returns the limits of the pair if they are known. While they are asked for it says so,
-        and otherwise it names the key that asks for them. Empty if there is no pair or no
+        """Returns the limits of the pair with ``token`` if they are known. Otherwise says that they
+        are being asked for, or names the key that asks for them. Empty if there is no pair or no
         connection."""
         pair = self._pair(token)
         if pair is None or self.link is None:
@@ -370,9 +371,9 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Asks the service for the token with the contract address ``contract``, which is not in
-        the list. Returns a problem in words and its severity. The problem is empty if the token was
-        found; it is then in the list."""
+        """Asks the service for the token with the contract address ``contract`` and adds it to the
+        list. Returns a problem in words and its severity; the problem is empty if the token was
+        found."""
         catalog = self.desk.catalog
         try:
             token = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -469,8 +470,8 @@ class TokensScreen(Page):
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
-    """Returns the lines of the pane at a width. A contract is wrapped between its groups and never
-    cut."""
+    """Returns the lines of the pane, ``width`` cells wide. A contract address is wrapped between
+    its groups and never cut."""
     stacked = width < STACKED_BELOW
     rows = _head_lines(notes, width, stacked)
     for warning in notes.warnings:
@@ -499,13 +500,13 @@ def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
 
 
 def numbers(row: TokenRow) -> dict[str, Cell]:
-    """Returns the cells of the columns that grow with their content, by column key."""
+    """Returns the cells of the columns that widen to fit their numbers, by column key."""
     return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """Returns the row of a token. ``token`` adds market size and volume. It is given only for rows
-    in view on wide screens, and is None for others."""
+    """Returns the table row of a token. ``token`` adds market size and volume, which only visible
+    rows on wide screens have; None leaves them out."""
     return Row(
         row.id,
         {
@@ -551,8 +552,8 @@ def _facts(
 
 
 def limits_line(pair: tuple[Token, Token], limits: PairLimits) -> Line:
-    """Returns the limits of each kind of route: ``standard 12 to 400,000   private 60 to 100,000
-    dex none   USDC sold for BTC``."""
+    """Returns the limits of a pair for each kind of route, as one row: ``standard 12 to 400,000
+    private 60 to 100,000   dex not stated   USDC sold for BTC``."""
     sold, bought = pair
     kinds = (("standard", limits.cex), ("private", limits.private), ("dex", limits.dex))
     line: Line = []
@@ -586,8 +587,8 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
-    """Returns the rank, the market size and the volume of a day, each as one text. Values that are
-    unknown are left out."""
+    """Returns the rank, the market size and the volume of one day, each as one text. Unknown values
+    are left out."""
     figures: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),
@@ -603,8 +604,9 @@ def _legend(what: CanDo) -> Line:
 
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
-    """Returns the rows that warn of tokens with a copied name: how many there are, and the first of
-    them with the desk's judgement. Empty if there are none. ``short`` shortens the words."""
+    """Returns rows that warn of tokens with a similar name: how many there are, and the first two
+    with the verdict of their security scan. Empty if there are none. With ``short`` the words are
+    shorter."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

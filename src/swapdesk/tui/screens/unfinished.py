@@ -1,6 +1,5 @@
-"""The pages about creates whose outcome was open when an earlier run ended. One page shows what
-became of them. The other lets the user choose which order came of a create whose outcome is still
-unknown."""
+"""Two pages about create requests whose result was unknown when an earlier run ended. One shows
+what became of them. On the other the user chooses which order an unanswered request led to."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ COLUMNS = (
 
 
 class UnfinishedScreen(Page):
-    """The page that shows what became of creates that an earlier run left open. It is shown once
-    after a start that found such creates. It asks the user nothing."""
+    """The page that shows what became of the create requests that an earlier run left open. It is
+    opened once, after a start that found such requests, and asks the user nothing."""
 
     NAME = "Unfinished business"
     SPENDS = "read"
@@ -137,9 +136,9 @@ _MARKS = {
 
 
 class CandidatesScreen(Page):
-    """The page about one create whose outcome is unknown. The user compares the orders that may
-    have come of it, and either takes one of them as its order or gives the create up. The page
-    creates no order and pays nothing."""
+    """The page about one create request whose result is unknown. The user compares the orders that
+    it may have led to, and takes one of them or gives the request up. This page creates no order
+    and pays nothing."""
 
     NAME = "Which order"
     SPENDS = "read"
@@ -149,7 +148,7 @@ class CandidatesScreen(Page):
         super().__init__(session)
         self._intent_id = intent_id
         self.look: Look | None = None
-        """What the last look found; None before the first."""
+        """What the last search for orders found; None before the first search."""
         self._intro = TextRows(id="intro")
         self._table = LineTable(CANDIDATE_COLUMNS)
         self._pane = TextRows(id="pane")
@@ -161,7 +160,7 @@ class CandidatesScreen(Page):
         self.do_look_again()
 
     def _candidates(self) -> Candidates:
-        """Returns the object that looks for the order of this create and records what the user
+        """Returns the object that searches for the order of this request and records what the user
         decides. Raises CandidateRefused if the service is not connected."""
         link = self.link
         if link is None:
@@ -250,7 +249,7 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """Closes this page and opens the page of the order ``service_id`` in its place."""
+        """Closes this page and opens the page of the order ``service_id``."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 

@@ -1,5 +1,5 @@
-"""The wallets page: balances, allowances and limits as rows, and the keys that end allowances,
-withdraw money and change limits."""
+"""The wallets page: balances, allowances and spending limits as rows, with keys that revoke
+allowances, withdraw money and change limits."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ READ_AGAIN = "you: r reads it again"
 
 class Subject(Struct, frozen=True):
     """What a row is about: an account on a chain, its smart account there, or an allowance.
-    ``smart`` is the address of the smart account, empty while it is unknown; None if the row is not
-    about a smart account. If the row could not be read, ``unread`` says who acts next; otherwise it
-    is None."""
+    ``smart`` is the address of the smart account, empty while unknown; None if the row is not about
+    one. ``unread`` is None if the row could be read. Otherwise it says who acts next, or is empty
+    if reading again is enough."""
 
     account: Account
     chain: str
@@ -89,14 +89,15 @@ class Subject(Struct, frozen=True):
 
 
 VenueName = Callable[[str | None], str | None]
-"""A function that returns the name of a venue for its code."""
+"""A function that returns the name of a venue (a DEX or bridge) for its code; None if there is no
+code."""
 
 
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns two things: the rows of the table, and for the key of each selectable row what the
-    row is about. ``named`` returns the name of a venue."""
+    """Returns the rows of the table, and a mapping from the key of each selectable row to what the
+    row is about. ``named`` returns the name of a venue for its code."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -162,7 +163,8 @@ def wallet_rows(
 
 
 def _limits(status: PolicyStatus) -> Iterator[TableRow]:
-    """Yields the rows of the limits: what may be signed at most, and what is left."""
+    """Yields the rows about the spending limits: how much the wallet may sign in each period, how
+    much of that is left, and further rules."""
     yield Prose("gap limits")
     yield Section("limits", "May be signed at most", "")
     if status.problem is not None:
@@ -186,15 +188,16 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
         yield Prose(f"limits {name} {value}", Span(f"{name}: {value}", "muted"))
 
 
-def wallet_pane(subject: Subject) -> list[LineLike]:
-    """Returns the lines below the table. They show the whole address that the row under the cursor
-    is about. If the row could not be read, they also say where its money is and who acts next."""
+def wallet_pane(subject: Subject, withdraw_key: str) -> list[LineLike]:
+    """Returns the lines below the table: the whole address that the row under the cursor is about.
+    If the row could not be read, they also say where its money is and who acts next.
+    ``withdraw_key`` is the key that empties a smart account, which a user may have changed."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
     if subject.smart is not None:
         back = name or short_address(subject.account.address)
-        facts.append(Fact("Back", f"d takes it back to {back}"))
+        facts.append(Fact("Back", f"{withdraw_key} takes it back to {back}"))
     elif allowance is None:
         facts.append(Fact(name, address=subject.address))
     else:
@@ -246,8 +249,8 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields the sentences about what is unknown of the allowances of a chain: they could not be
-    read, or there may be more than those listed."""
+    """Yields sentences about gaps in what is known of the allowances on a chain: the allowances
+    could not be read, or there may be more than the table lists."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -258,7 +261,7 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
 
 def _counted(allowing: ChainAllowances | None) -> str:
     """Returns the number of allowances as text: ``?`` if they could not be read, ``2 known`` if
-    there may be more, empty if they were not asked for."""
+    there may be more, ``none`` for 0. Empty if they were not asked for (None)."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
@@ -283,7 +286,8 @@ HOW = (
 
 
 def limits_head(status: PolicyStatus | None) -> list[LineLike]:
-    """Returns the present limits, which are shown above the field that changes them."""
+    """Returns rows with the present spending limits, which are shown above the field that changes
+    them."""
     policy = (status.policy if status is not None else None) or SpendingPolicy()
     rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
     rows += [Span(NO_POLICY, "muted")] if policy == SpendingPolicy() else []
@@ -295,8 +299,8 @@ def limits_head(status: PolicyStatus | None) -> list[LineLike]:
 
 
 class PassphraseOverlay(Overlay[Secret]):
-    """An overlay that asks for the pass phrase of the wallet. It is dismissed with the phrase, or
-    with None if the user leaves it."""
+    """The panel that asks for the pass phrase of the wallet; ``why`` is its heading. Its result is
+    the phrase, or None if the user closes it."""
 
     def __init__(self, why: str) -> None:
         self._field = PassphraseField()
@@ -310,11 +314,11 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """A page with the accounts of this profile: what each has on each chain, who may take of it,
-    and what may be signed at most.
+    """The page with the accounts of this profile: what each account has on each chain, which
+    contracts may take how much of that, and how much the wallet may sign. Its keys lock the wallet
+    and change the limits.
 
-    Its keys lock the wallet and change the limits. Below the table is the whole address of the row
-    under the cursor.
+    Below the table is the whole address of the row under the cursor.
     """
 
     NAME = "Wallets"
@@ -336,7 +340,7 @@ class WalletsScreen(Page):
         self.told: WalletSnapshot | None = None
         self._subjects: dict[str, Subject] = {}
         self._stale = False
-        """True if money moved while the wallet was being read. The balances are then read again."""
+        """True if money moved while the wallet was being read, so that it has to be read again."""
         self._table = LineTable(COLUMNS, empty=READING)
         self._pane = TextRows(id="pane")
 
@@ -364,7 +368,8 @@ class WalletsScreen(Page):
 
     @property
     def busy(self) -> str:
-        """What the wallet is being asked, such as ``reading``; empty for nothing."""
+        """What the wallet is being asked, such as ``reading``; empty if it is not being asked
+        anything."""
         if "wallet-limits" in self.fetching:
             return "asking the wallet"
         return "reading" if "wallets" in self.fetching else ""
@@ -385,12 +390,12 @@ class WalletsScreen(Page):
         self.refresh_keys()
 
     def _made(self, count: int) -> None:
-        """Shows that the sandbox made ``count`` accounts, which its faucet fills."""
+        """Shows a notice that the sandbox made ``count`` accounts, which its faucet fills."""
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
     def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
-        """Shows ``snapshot``, which has what was read so far. ``last`` is True if nothing more will
-        follow."""
+        """Shows ``snapshot``, which is what was read of the wallet so far. ``last`` is True if the
+        reading is finished."""
         if last:
             self.call_next(self._read_stale)
         self.told = snapshot
@@ -424,7 +429,8 @@ class WalletsScreen(Page):
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
         subject = self.current
-        self._pane.show(wallet_pane(subject) if subject is not None else [])
+        withdraw_key = self.verbs.shown_key(WITHDRAW_ALL)
+        self._pane.show(wallet_pane(subject, withdraw_key) if subject is not None else [])
         allowance = subject.allowance if subject is not None else None
         self.step_is(f"revoke {allowance.spender}" if allowance is not None else "look")
         self.refresh_frame()
@@ -451,8 +457,8 @@ class WalletsScreen(Page):
 
     @property
     def _signs(self) -> CommandState:
-        """Returns the state of the keys for which the wallet has to sign. They are locked while the
-        wallet is busy, and if another desk holds it."""
+        """The state of the keys for which the wallet has to sign. They are locked while the wallet
+        is busy or used by a different desk."""
         elsewhere = self.told is not None and self.told.read_only
         return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
 
@@ -472,8 +478,8 @@ class WalletsScreen(Page):
         self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
-        """Ends the allowance of this row, or withdraws the money of its smart account. Opens the
-        page that signs."""
+        """Begins to revoke the allowance of the row ``subject``, or to withdraw everything from its
+        smart account, and opens the page where the user signs."""
         link = self.desk.wallet.link(subject.chain)
         if link is None:
             self.show_notice("The chain is not connected any more.", "warning")
@@ -515,8 +521,8 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """Asks for the pass phrase after the wallet refused to change its limits without it.
-        ``why`` is shown with the field."""
+        """Asks the user for the wallet's pass phrase, because the wallet refused to make ``change``
+        without it. ``why`` is shown above the field."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:

@@ -55,8 +55,8 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """While the context is open, Textual's timers follow ``clock`` instead of the machine's clock,
-    and use its sleep. Textual's own sleep returns at once for less than half a millisecond; on a
+    """While the context is open, Textual's timers use the time and the sleep of ``clock``.
+    Textual's own sleep is replaced because it does not wait for less than half a millisecond. On a
     clock that moves only while everybody sleeps, a timer with so little time left would never
     end."""
     timers: Any = timer
@@ -92,11 +92,12 @@ class _Over(Exception):
 class Player:
     """Plays one tape (a text file that presses keys) in an application.
 
-    Pass the application to :meth:`attach` and run it. Afterwards ``moments`` has the pictures,
-    ``failure`` the error that stopped the tape (or None), and ``left_at`` the line at which the
-    desk was left or the tape stopped (None if it was played to its end). With ``alone`` there is no
-    terminal, and the desk ends with the tape. With ``reader`` an ``await`` waits for the keys of a
-    person, who can use all keys at any time.
+    Pass the application to :meth:`attach` and run it. Afterwards ``moments`` has the pictures, and
+    ``failure`` is the error that stopped the tape, or None. ``left_at`` is the line at which the
+    desk was left or the tape stopped; None if it was played to its end.
+
+    With ``alone`` there is no terminal, and the desk ends with the tape. With ``reader`` a person
+    plays along: all keys work at any time, and the tape's instruction ``await`` waits for them.
     """
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:

@@ -1,5 +1,5 @@
-"""The widgets of a support case: an order beside its diagnosis and reply, and the time line of the
-order."""
+"""The widgets of a support case: an order beside its diagnosis and the reply to the customer, and
+the list of the order's updates and requests."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ LEAST = 8
 
 class Payment(Struct, frozen=True):
     """What the user has to pay. ``amount`` is the text of the number ``exact`` with its symbol.
-    ``memo`` is None if the chain needs no memo. ``note`` is a sentence for the case that the
-    service writes the amount differently; empty otherwise. ``simulated`` is True for a chain that
-    exists only in the sandbox's ledger."""
+    ``memo`` is None if the chain needs no memo. ``note`` is a sentence to show if the service
+    writes the amount in a different form; empty if it does not. ``simulated`` is True for a chain
+    that exists only in the sandbox's ledger."""
 
     network: str
     amount: str
@@ -45,7 +45,7 @@ class DepositState(Struct, frozen=True):
     """What a deposit card shows. ``head`` is its first sentence, with ``right`` at the right end of
     that row. ``payment`` is None unless the order waits for its deposit, so a hidden address is not
     in the data at all. ``left_part`` is the share of the time to pay that is left, from 0 to 1.
-    ``keys`` copy memo, amount and address."""
+    ``keys`` are the keys that copy memo, amount and address."""
 
     phase: DepositPhase
     head: LineLike

@@ -99,8 +99,8 @@ class LabelledField(Vertical):
         alike: tuple[str, str] | None = None,
     ) -> None:
         """Shows the results of checking the value. An empty ``checks`` clears them. ``wrong`` are
-        the positions (from 0) of characters to mark as wrong. ``alike`` is the name, as ``@bob``,
-        and the address of a known payee that the value resembles; both addresses are then shown
+        the positions (from 0) of characters to mark as wrong. ``alike`` is a known address that the
+        value resembles, with its name first, as ``@bob``. If it is given, both addresses are shown
         below the results."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()

@@ -80,7 +80,7 @@ class FrameState(Struct, frozen=True):
 class Caption(Struct, frozen=True):
     """A sentence for the viewer of a tape (a demonstration played by a file). It is drawn inside
     the frame rule, so that nothing on the page moves. ``key`` is the key that the viewer has to
-    press, ``ends`` how to end the tape, which is shown if there is room."""
+    press. ``ends`` says how to end the tape; it is shown if there is room."""
 
     text: str
     key: str = ""
@@ -143,8 +143,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """Returns the frame rule as ``width`` cells, with ``caption`` written into it. None is a rule
-    without text."""
+    """Returns the frame rule, ``width`` cells wide, with ``caption`` written into it. If
+    ``caption`` is None, it has no text."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -194,8 +194,8 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule of ``world`` is drawn
-    instead."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
+    that belongs to ``world`` (sandbox, live or file)."""
 
     text: str = ""
     severity: str = "information"
@@ -250,7 +250,7 @@ the money is."""
 class MoneyState(Struct, frozen=True):
     """What the money line shows: ``where`` after the word Funds and ``next_`` after the word Next.
     If both do not fit, their short forms ``where_short`` (only the place) and ``next_short`` are
-    used. ``urgent`` draws the next step in bold, as for a deadline under two minutes."""
+    used. With ``urgent`` the next step is bold, because its deadline is near."""
 
     where: str
     next_: str = ""
@@ -275,9 +275,9 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows ``notice`` in place of where the money is, on screens too short for a row of
-        notices. ``brief`` replaces ``notice`` if it does not fit. An empty ``notice`` shows again
-        where the money is."""
+        """Shows ``notice`` in place of the text that says where the money is, on screens too short
+        for a row of notices. ``brief`` replaces ``notice`` if it does not fit. An empty ``notice``
+        shows that text again."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -287,9 +287,9 @@ class MoneyLine(StateView[MoneyState]):
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
     """Returns the money line, ``width`` cells wide. If both halves do not fit, the left half takes
-    its short form, then the right half too; what still does not fit is cut. ``notice`` replaces the
-    left half. If it does not fit, ``brief`` is shown instead; ``brief`` is never cut, the right
-    half is cut for it."""
+    its short form, then the right half its own; after that the right half is cut. ``notice``
+    replaces the left half. If ``notice`` does not fit, the whole of ``brief`` is shown instead, and
+    the right half is cut to make room."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

@@ -200,9 +200,9 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``. Entries whose text begins with it come first, then
-    those with a word that begins with it, then those that have it inside the text, then those that
-    have it in their help. An empty ``query`` matches all."""
+    """Returns the entries that match ``query``. First come entries whose text begins with
+    ``query``, then those with a word that begins with it, then those that contain it elsewhere in
+    the text, and last those that contain it in their help. An empty ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

@@ -73,8 +73,9 @@ class KeyedRows:
         return at if at is not None and self.all[at].selectable else None
 
     def replace(self, rows: Iterable[TableRow]) -> None:
-        """Replaces all rows. The cursor stays on the row that has the same key as before; if there
-        is none, it moves to a row nearby. Raises ValueError if two rows have the same key."""
+        """Replaces all rows. The cursor stays on the row with the same key as before. If no row has
+        that key, the cursor moves to a row nearby. Raises ValueError if two rows have the same
+        key."""
         kept = self.current.key if self.current is not None else None
         self.all = list(rows)
         self._at = {row.key: at for at, row in enumerate(self.all)}
@@ -84,8 +85,8 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row that has the key of ``row``. If the cursor was on that row and cannot be
-        on the new one, it moves to a row nearby. Raises KeyError if no row has this key."""
+        """Replaces the row that has the key of ``row``. If the cursor was on that row but cannot be
+        on ``row``, the cursor moves to a row nearby. Raises KeyError if no row has this key."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
@@ -93,14 +94,15 @@ class KeyedRows:
 
     def away(self, steps: int) -> int:
         """Returns the position of the row that the cursor reaches when it moves by ``steps`` rows
-        (negative: up). Rows that cannot have the cursor are skipped, first in the same direction,
-        then backwards. The result is -1 if no row can have the cursor."""
+        (negative: up). If that row cannot have the cursor, the next possible row in the same
+        direction is taken or, if there is none, the next one in the opposite direction. The result
+        is -1 if no row can have the cursor."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
         """Returns the position of the row to scroll to if the view must move up to the cursor. It
-        is the first of the labels right above the cursor's row that fit into ``room`` rows together
-        with that row, or the cursor's row if there are none."""
+        is the cursor's row or, if labels are right above it, the topmost label that still fits into
+        ``room`` rows together with the cursor's row."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -373,8 +375,8 @@ class LineTable(ScrollView, can_focus=True):
         return row
 
     def _catch_up(self) -> None:
-        """Makes the cells of the rows that came into view. This happens before painting, because it
-        may widen columns."""
+        """Makes the cells of the rows that came into view. It has to be called before painting,
+        because it may widen columns."""
         view = self.view
         for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)

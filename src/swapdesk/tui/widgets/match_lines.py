@@ -24,8 +24,8 @@ TIGHT_BELOW = 90
 
 
 class Places(Struct, frozen=True):
-    """Widths in cells of the parts of a row about a payment: its number, a gap between columns, the
-    glyph with its gaps, and the name of the order that is paid."""
+    """Widths in cells within a row about a payment: of the payment's number, of a gap between
+    columns, of the glyph with its gaps, and of the name of the order that is paid."""
 
     number: int
     gap: int
@@ -72,9 +72,9 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """Returns ``promised``, the name of an order such as ``order b7o4FUxyz``, in the longest of
-    three forms that fits into ``room`` cells: whole, with the first six characters of the id, or
-    only these six characters."""
+    """Returns the name of an order, ``promised``, in the longest form that fits into ``room``
+    cells. The forms are the whole name, such as ``order b7o4FUxyz``, the name with six characters
+    of the id, and only these six characters."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")
@@ -104,8 +104,9 @@ STRONG = ("You sell", "You get")
 
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
-    """Returns the rows of the table, without its column names, ``width`` cells wide. If the
-    signature makes several payments, one row for each follows."""
+    """Returns the rows of the table that compares signed with expected values, ``width`` cells wide
+    and without the column names. If the signature makes several payments, a list of them follows,
+    with one row for each."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY

@@ -113,7 +113,8 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
     """Returns the table row of an order. Colours mark its state, its route and a time that is late.
-    The word for the state is bold if the user has to act next. ``wide`` writes times in full."""
+    The word for the state is bold if the user has to act next. With ``wide`` the time is written in
+    full."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -143,8 +144,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the colour role for cells that mark nothing. It is brighter if the user has to act
-    next."""
+    """Returns the colour role for cells that have no colour of their own, such as a time that is
+    not late. The role is brighter if the user has to act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -164,8 +165,8 @@ def stage_mark(level: str) -> StageMark:
 
 def pair_spans(tracked: TrackedOrder) -> Line:
     """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what the
-    order promises until it has paid out, then what it paid; if the money came back, it is what came
-    back."""
+    order promises until it has paid out, then what it paid; if the money came back, the amount that
+    came back."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [

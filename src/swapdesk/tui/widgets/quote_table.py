@@ -80,7 +80,8 @@ MOST_NOTE = 13
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
     """Returns the width in cells of the column of notes. It is wider than usual if a row has the
-    note ``approve``, which is never shortened, or lacks a note that nearly all rows have."""
+    note ``approve``, which is never shortened, or has to say that it lacks a note that nearly all
+    rows have."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -94,9 +95,10 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns of the table of quotes. ``all_in`` names the amounts as net less gas.
-    ``note`` is the width in cells of the column of notes; a width other than the usual one keeps
-    that column on narrow screens, which otherwise drop difference, gas, fees and notes first."""
+    """Returns the columns of the table of quotes. If ``all_in`` is True, the head of the column of
+    amounts says that gas is included. ``note`` is the width in cells of the column of notes. On
+    narrow screens difference, gas, fees and notes are dropped first, but a column of notes with an
+    unusual width is kept."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -127,9 +129,9 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the answer ``board``. ``width`` is the width of a row in
-    cells, to which reasons are wrapped. ``former`` is the place of each quote before the last
-    refresh, by quote id, which is shown as a note."""
+    """Returns the rows of the table for the quotes in ``board``, sorted and filtered by
+    ``arrangement``. ``width`` is the width of a row in cells. ``former`` has the place that each
+    quote had before the last refresh, by quote id; a note shows this place."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -253,8 +255,8 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """Returns the row of an unusable route and further rows of its reason, at most three in total.
-    ``at`` is its position in ``Ranking.unusable``."""
+    """Returns the row of an unusable route, and the rows on which its reason continues; at most
+    three rows in total. ``at`` is the position of the route in ``Ranking.unusable``."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))
@@ -283,9 +285,9 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns one line for each note that these rows have, which says what the note means. For a
-    note on nearly every row, the line also says on how many. If ``all_of_them`` is False, only such
-    notes are returned."""
+    """Returns one line for each note that these rows have, with the note's meaning. For a note on
+    nearly every row, the line also says on how many. If ``all_of_them`` is False, only notes on
+    nearly every row are explained."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []

@@ -46,9 +46,9 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached: ``at`` counts from 0, ``of`` is the number of stages (5
-    for a standard order, 9 for a private one, any number in a track). Raises ValueError if there
-    are fewer than two stages or ``at`` is not one of them."""
+    """The stage that an order has reached. ``of`` is the number of stages, such as 5 for a standard
+    order and 9 for a private one, and ``at`` is the position of the stage from 0. Raises ValueError
+    if there are fewer than two stages, or if ``at`` is not one of them."""
 
     at: int
     of: int

@@ -62,8 +62,8 @@ class Row(Struct):
     """A row of a table. ``cells`` has the cells by column key; a missing cell is empty.
 
     ``tail`` replaces the cells of column ``tail_from`` and all columns after it, for example by a
-    reason. ``role`` is the colour role of all cells that are plain strings. ``selectable`` is True
-    if the cursor can be on the row.
+    reason. ``role`` is the colour role of all cells that are plain strings. If ``selectable`` is
+    False, the cursor skips the row.
     """
 
     key: str
@@ -75,8 +75,8 @@ class Row(Struct):
 
 
 class Section(Struct):
-    """A label between the rows of a table, as ``Open ───── 5``, on which the cursor cannot be.
-    ``stale`` says how old the data is, as ``41s old``; empty if the data is fresh."""
+    """A label between the rows of a table, as ``Open ───── 5``. The cursor skips it. ``stale`` says
+    how old the data is, as ``41s old``; empty if the data is fresh."""
 
     key: str
     label: str
@@ -86,8 +86,8 @@ class Section(Struct):
 
 
 class Prose(Struct):
-    """A row of text over the whole width of the table, on which the cursor cannot be. Without text
-    it is an empty row between groups."""
+    """A row of text over the whole width of the table. The cursor skips it. Without text it is an
+    empty row between groups."""
 
     key: str
     text: LineLike = ""
@@ -208,8 +208,9 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Returns everything on which the position of a cell depends, to be compared: the shown
-        columns with their widths, and the numbers of :attr:`_placed_for`."""
+        """Returns everything on which the position of a cell depends, so that two layouts can be
+        compared: the shown columns, their widths, and the room right of the decimal point in
+        columns of numbers."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
@@ -224,8 +225,8 @@ class TableLayout:
         return line
 
     def line(self, row: TableRow, width: int) -> Line:
-        """Returns ``row``, of any kind, laid out in ``width`` cells. The row that was laid out last
-        under the same key is reused as far as its cells are the same."""
+        """Returns ``row``, of any kind, laid out in ``width`` cells. Cells that are the same as
+        when this row was last laid out are reused."""
         self.placed(width)
         former = self._laid.get(row.key)
         if former is not None and former.row is row:

@@ -74,9 +74,9 @@ class Edit(Struct, frozen=True):
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
     """Returns the text that a paste inserts into a field, and a sentence about what was changed in
-    it (empty if nothing is to be said). Blanks at both ends are dropped without mention. Line ends
-    become spaces, or are dropped with all other spaces if ``grouped`` is True. Invisible characters
-    are dropped."""
+    it; the sentence is empty if nothing needs to be said. Blanks at both ends and invisible
+    characters are dropped. Line ends become spaces or, if ``grouped`` is True, are dropped together
+    with all spaces."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -128,9 +128,9 @@ class FieldMessage(Message):
 
 class TextField(LinesView, can_focus=True):
     """A text field of one row. ``grouped`` draws groups of four characters, for addresses and
-    hashes; ``secret`` draws dots; ``tall`` adds an empty row above and below. ``leaves(key)`` is
-    asked for a typed key (Textual's name) while the field is empty or resting; True passes the key
-    on to the screen."""
+    hashes; ``secret`` draws dots; ``tall`` adds an empty row above and below. While the field is
+    empty or resting, ``leaves(key)`` is asked for each typed key (Textual's name); if it returns
+    True, the screen gets the key."""
 
     DEFAULT_CSS = """
     TextField {
@@ -350,8 +350,8 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """Moves the focus ``by`` fields further in ``fields`` (negative: back), from the last to the
-    first and vice versa."""
+    """Moves the focus ``by`` fields forward in ``fields`` (negative: back). After the last field
+    comes the first, and before the first the last."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 

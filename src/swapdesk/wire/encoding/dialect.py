@@ -46,7 +46,7 @@ service's names, because the records of the public service contain both."""
 
 class Dialect(StrEnum):
     """The set of names that a service writes for fields and chains: those of the contract
-    (``CONTRACT``), or those of the service that the vendor runs (``VENDOR``)."""
+    (``CONTRACT``), or those of the public service of the API's vendor (``VENDOR``)."""
 
     CONTRACT = "contract"
     VENDOR = "vendor"

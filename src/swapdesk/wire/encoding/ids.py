@@ -13,7 +13,7 @@ ORDER_ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 OBJECT_ID_PATTERN = r"^[a-fA-F0-9]{24}$"
 
 OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
-"""An order or multi-order id (contract 1.16)."""
+"""The id of an order, or of a group of orders (contract 1.16)."""
 
 AskedId = Annotated[str, Identity(64)]
 """The id of an order, or of a group of orders, in the path of a request. Any text of this length is
@@ -51,7 +51,8 @@ def new_object_id(rng: random.Random) -> str:
 
 
 def safe_segment(text: str) -> str:
-    """Returns an id as one segment of a URL path. Raises UnsafeText for any other text."""
+    """Returns an id in the form of one segment of a URL path. Raises UnsafeText if the text is not
+    an id."""
     if _SEGMENT.fullmatch(text) is None:
         raise UnsafeText("an id has 1 to 64 letters, digits, _ or -")
     return quote(text, safe="")

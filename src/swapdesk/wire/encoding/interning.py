@@ -1,8 +1,8 @@
 """Reuse of objects that repeat in many answers: each is read once and written once.
 
-Every order contains its two tokens and their chains, which are four fifths of its bytes; a stream
-of orders repeats a few hundred of them. These objects are frozen, so that many orders can share
-one. Threads may read and write at once, because the journal has its own thread.
+Four fifths of an order's bytes are its two tokens with their chains, and a stream of orders repeats
+a few hundred of these objects. The objects are frozen, so that many orders can share one. Several
+threads may read and write at the same time, because the journal has its own thread.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _HEAVIEST = 16 * 1024
 
 
 class Shared(Struct, frozen=True):
-    """Metadata for a field, used as ``Annotated[Token, Shared()]``. If the same object, with the
-    same ``id``, is read twice, the model made for the first is reused for the second."""
+    """Metadata for a field, used as ``Annotated[Token, Shared()]``. If an equal JSON object with
+    the same ``id`` is read again, the model that was made the first time is reused."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

@@ -1,4 +1,5 @@
-"""Exact amounts: the digits of the wire become a Decimal and are written back as the same digits.
+"""Exact amounts: the digits of a JSON number become a Decimal and are written back as the same
+digits.
 
 An amount is never a float. Bounds are checked before any arithmetic, because converting
 ``1e999999`` to an integer takes half a minute.
@@ -47,7 +48,7 @@ _WIDE = Context(prec=200, traps=[InvalidOperation, Overflow, DivisionByZero])
 
 
 class NumberError(ValueError):
-    """Raised for a number outside the bounds or the grammar of the wire."""
+    """Raised for a number that is out of bounds or not written in a form that the API allows."""
 
 
 class WireNumber(str):
@@ -57,10 +58,10 @@ class WireNumber(str):
 
 
 class FarNumber(Struct, frozen=True):
-    """The exact text of a JSON number that is too long or too large for the wire. A client accepts
-    such a number only in a member that nobody reads, because no field accepts a FarNumber. The
-    class is not a dataclass: a model would write a dataclass as an object with fields, not as the
-    number that came."""
+    """The exact text of a JSON number that is too long or too large for the wire. No field accepts
+    a FarNumber; a client therefore tolerates it only in members that it does not read. The class is
+    not a dataclass, because a model would write a dataclass as an object instead of the original
+    number."""
 
     text: str
 
@@ -134,8 +135,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Returns metadata for ``Annotated`` which makes pydantic read the type by the function
-    ``read``. In the JSON schema, the type is called ``json_type``."""
+    """Returns metadata for ``Annotated``: pydantic calls the function ``read`` to read a value of
+    the type. ``json_type`` is the name of the type in the JSON schema."""
 
     def validate(value: object) -> Any:
         try:
@@ -147,7 +148,8 @@ def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
 
 
 Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True), "number")]
-"""A number of an answer: a JSON number, or a text with the same digits. Trailing zeros are kept."""
+"""A number in an answer of a service: a JSON number, or a text with the same digits. Trailing zeros
+are kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
 """The largest integer that a double stores exactly. Services written in JavaScript send it to say
@@ -166,18 +168,18 @@ Ceiling = Annotated[Decimal, number_by(_ceiling_of, "number")] | None
 becomes None, so that no amount is compared with it (contract 6.2)."""
 
 BodyNumber = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=False), "number")]
-"""A number of a request body, which must be a JSON number and not a text."""
+"""A number in a request body: a JSON number, never a text."""
 
 WireInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=True), "integer")]
-"""An integer of an answer, below 2^53; ``18.0`` is read as 18."""
+"""An integer in an answer of a service, below 2^53; ``18.0`` is read as 18."""
 
 BodyInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=False), "integer")]
-"""An integer of a request body, below 2^53, without point or exponent."""
+"""An integer in a request body, below 2^53, without point or exponent."""
 
 
 def plain(d: Decimal) -> str:
-    """Returns all digits, never scientific notation; trailing zeros are kept (``1.50`` stays
-    ``1.50``)."""
+    """Returns the number as text with all its digits, never in scientific notation. Trailing zeros
+    are kept: ``1.50`` stays ``1.50``."""
     text = str(d)
     if len(text) <= SCALE_LIMIT and "E" not in text and d.is_finite():
         return text
@@ -293,7 +295,8 @@ def from_base_units(units: int, decimals: int) -> Decimal:
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
     """Returns the amount rounded to ``decimals`` digits: up if ``up`` is True, for amounts to pay,
-    else down, for amounts to receive. Raises NumberError."""
+    else down, for amounts to receive. Raises NumberError if the amount is far too large or too
+    small."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
@@ -312,8 +315,8 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the value that remains after a server has stored the amount as a floating-point
-    double. It has the shortest digits that stand for the nearest double."""
+    """Returns the amount as it is after a server has stored it as a floating-point double and
+    written that double with the fewest digits that identify it."""
     return Decimal(repr(float(bounded(d))))
 
 

@@ -28,7 +28,8 @@ _DIGITS = 100
 that long, so none is mistaken for a replacement."""
 
 Part = tuple[str, str, Any]
-"""A part: its text, the number that stands for it, and its value."""
+"""A part, which is a JSON object that repeats: its text, the number that replaces it, and its
+parsed value."""
 
 
 class Newest(OrderedDict[K, V]):
@@ -47,8 +48,8 @@ class Newest(OrderedDict[K, V]):
 
 
 class KnownParts:
-    """The known parts: JSON objects that repeat, each with the number that replaces it in a
-    text."""
+    """The cache of parts, which are JSON objects that repeat. Each part has a number that replaces
+    it in a text."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept

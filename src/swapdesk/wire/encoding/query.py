@@ -135,10 +135,10 @@ def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tu
 
 
 def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """Returns the decoded name and value pairs of a query string as ``model``.
+    """Reads the decoded (name, value) pairs of a query string into ``model``.
 
-    Only a list may repeat its name; ``a,b`` is one value. Raises one :class:`QueryError` that lists
-    all unknown names, empty values and wrong values.
+    A name may be repeated only if its field is a list; ``a,b`` is one value. Raises one
+    :class:`QueryError` that lists all unknown names, empty values and wrong values.
     """
     by_name = {name: p for p in _parameters(model) for name in p.names}
     sent: dict[str, list[str]] = {}

@@ -29,8 +29,9 @@ class ReadBy:
     by ``json_schema``. If ``with_context`` is True, ``read`` also gets pydantic's validation
     information, which says whether the client or the service reads.
 
-    In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound into the inner schema. The inner
-    schema must therefore be validated after ``read``, or the bound would be lost silently.
+    If a field has a bound, as in ``x: Amount = Field(1, ge=1)``, pydantic puts it into the schema
+    of the inner type. That schema is therefore applied after ``read``; otherwise the bound would be
+    lost silently.
     """
 
     def __init__(

@@ -40,7 +40,8 @@ def _is_selector(ch: str) -> bool:
 
 
 def is_unsafe(ch: str) -> bool:
-    """Returns True if a character can steer, hide or reorder what a terminal shows."""
+    """Returns True if a character can control the terminal, or hide or reorder the text around
+    it."""
     return category(ch) in _UNSAFE_CATEGORIES or ch in _INVISIBLE or _is_selector(ch)
 
 
@@ -85,8 +86,8 @@ def safe_text(s: str, limit: int) -> str:
 
 
 def identity_text(s: str, limit: int) -> str:
-    """Returns the text unchanged. Raises UnsafeText if it is not a valid identity text of at most
-    ``limit`` characters."""
+    """Returns ``s`` unchanged. Raises UnsafeText if it contains an unsafe character, a blank at
+    either end, or more than ``limit`` characters."""
     if len(s) > limit:
         raise UnsafeText(f"at most {limit} characters, not {len(s)}")
     if s != s.strip():

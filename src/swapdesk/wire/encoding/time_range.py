@@ -10,8 +10,8 @@ from email.utils import parsedate_to_datetime
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
-"""The latest time that is used; no quote, order or token has a later one. Near the end of the
-calendar, adding a second would raise OverflowError."""
+"""The latest time that this program computes with; no quote, order or token has a later one. Near
+the end of the calendar, adding a second would raise OverflowError."""
 
 
 def within_range(moment: datetime) -> datetime:
@@ -21,8 +21,8 @@ def within_range(moment: datetime) -> datetime:
 
 
 def http_date(text: str) -> datetime:
-    """Returns an aware UTC time from any of the three forms of an HTTP date; a date without a zone
-    is UTC. Raises ValueError."""
+    """Reads an HTTP date in any of its three forms; returns an aware UTC time. A date without a
+    zone is UTC. Raises ValueError."""
     try:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -91,8 +91,8 @@ def retry_after(text: str | None, now: datetime, date: str | None = None) -> flo
 
     Seconds may have a fraction, an exponent and a unit; a date may be in any form of HTTP or of the
     API. Of several values the longest wait counts, because too short a wait would disturb the
-    service. A wait until a date is counted from ``now``, the caller's estimate of the service's
-    clock, or from ``date``, the answer's ``Date`` header, if that is earlier.
+    service. A wait until a date is counted from ``now`` (the caller's estimate of the service's
+    time) or from ``date`` (the answer's ``Date`` header), whichever is earlier.
     """
     if not text or len(text) > 1_000:
         return None
@@ -140,8 +140,8 @@ _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 def _from_unix(text: str) -> datetime | None:
     """Converts a text of Unix seconds or milliseconds into a time. Returns None for a time before
-    1973 and for any text that is not such a number. Numbers of 12 and 13 digits are milliseconds:
-    read as seconds, the end of a quote would be thousands of years ahead."""
+    1973 and for any text that is not such a number. Numbers of 12 and 13 digits count as
+    milliseconds; as seconds they would mean a time thousands of years ahead."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -153,8 +153,8 @@ def _from_unix(text: str) -> datetime | None:
 
 
 def _read_told(value: object, info: ValidationInfo) -> datetime:
-    """Returns a time of an answer. A time outside the range of ``time_range`` becomes the nearer
-    end of the range, so that an order with such a time can still be shown. A client also reads Unix
+    """Reads a time in an answer. A time outside the range of ``time_range`` becomes the nearer end
+    of the range, so that an order with such a time can still be shown. A client also reads Unix
     time, as a number or a text."""
     if _is_client(info) and isinstance(value, str):
         unix = _from_unix(value)

@@ -1,1 +1,1 @@
-"""The rules by subject. Each module lists its own rules; ``verdict`` has all of them in order."""
+"""The rules by subject. Each module lists its own rules; ``verdict`` lists all of them in order."""

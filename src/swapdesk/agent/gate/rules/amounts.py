@@ -1,8 +1,8 @@
 """Rules on amounts: what leaves, what may be taken, what arrives, and what execution may cost
 (checklist 7, 12).
 
-If a call carries a permit, it must be the permit that was signed for it. The simulated effects must
-be those that were confirmed and no others.
+If a call carries a permit, the account must have signed that permit for it. The simulated effects
+must be those that were confirmed and no others.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """Objects if the promise counts a token by other decimals than its contract. Wrong decimals
-    multiply what leaves by a power of ten while the amount on the screen stays the same."""
+    """Yields an objection if the confirmed amounts assume other decimals for a token than its
+    contract states. Wrong decimals multiply what leaves by a power of ten while the amount on the
+    screen stays the same."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -68,8 +69,9 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """Returns the decimals that the token's contract states now; None if they could not be read.
-    For the token that pays API calls the desk has fixed decimals and does not ask the contract."""
+    """Returns the decimals that ``asset`` should have: those that the token's contract states, None
+    if they could not be read. A token that pays API calls has decimals fixed in the program; these
+    are returned instead if ``asset`` differs from them."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the
@@ -98,9 +100,10 @@ def _miscounted(asset: Asset, decimals: int | None) -> str | None:
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """Warns if the contract, or the chain's coin, has another symbol than the promise. With a wrong
-    symbol in a token list, a user who means ten of one token would sell ten of a dearer one. Lists
-    shorten symbols too, so the difference asks for a phrase and does not refuse."""
+    """Yields a warning if a token's contract states a different symbol from the one that the user
+    confirmed; the native coin's symbol is compared too. With a wrong symbol in a token list, a user
+    who means ten of one token would sell ten of a dearer one. Lists also shorten symbols, so the
+    payload is not refused but needs a typed phrase."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -138,8 +141,9 @@ def _misnamed(asset: Asset, chain_id: int | None, symbol: str | None) -> str | N
 
 @refuses("ALLOWANCE_ABOVE", "allowed units")
 def allowance_is_no_more_than_sold(case: Case) -> Objections:
-    """Objects if an allowance is above the amount sold. Only an unlimited allowance with typed
-    consent may exceed it, in the exact number that tokens use for unlimited."""
+    """Yields an objection if an allowance is above the amount sold. An unlimited allowance is
+    accepted if the user typed consent, but only as the exact number that tokens use for
+    unlimited."""
     claim, promise = case.claim, case.promise
     for flow in claim.allowed:
         consented = promise.unlimited and flow.units == claim.limitless
@@ -163,8 +167,8 @@ def allowance_is_enough(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SPLIT", "allowed units")
 def one_allowance_at_a_time(case: Case) -> Objections:
-    """Objects if a payload does not hold exactly one allowance. A swap sells one token once, and
-    several allowances add up to more than is shown."""
+    """Yields an objection if an approval does not grant exactly one allowance. A swap sells one
+    token once, and several allowances would add up to more than is shown."""
     if case.claim.act == "allow" and len(case.claim.allowed) != 1:
         yield Objection(f"It holds {len(case.claim.allowed)} allowances instead of one.")
 
@@ -178,8 +182,8 @@ def revocation_allows_nothing(case: Case) -> Objections:
 
 @refuses("SOLD_ABOVE", "sold units", "fee units")
 def no_more_leaves_than_confirmed(case: Case) -> Objections:
-    """Objects if what is sold and the fee in the same token together exceed the confirmed
-    amount."""
+    """Yields an objection if the amount sold and the fees in the same token together exceed the
+    confirmed amount."""
     claim, promise = case.claim, case.promise
     flows = [outflow for outflow in claim.outflows if outflow.field.meaning != "value"]
     total = sum(flow.units for flow in flows)
@@ -212,8 +216,8 @@ def something_is_sold_once(case: Case) -> Objections:
 
 @refuses("LEAST_BELOW", "least units")
 def enough_arrives(case: Case) -> Objections:
-    """Objects if the payload accepts less than the quoted amount minus the confirmed slippage,
-    whether it arrives in one part or in several."""
+    """Yields an objection if the payload accepts less than the quoted amount minus the confirmed
+    slippage. If the output arrives in several parts, their sum counts."""
     claim, promise = case.claim, case.promise
     if claim.act not in _SPENDING:
         return
@@ -229,8 +233,8 @@ def enough_arrives(case: Case) -> Objections:
 
 @refuses("PROMISE_EMPTY", "least units", "sold units", "allowed units")
 def promise_has_amounts(case: Case) -> Objections:
-    """Objects if the confirmed amounts are 0 or contradict each other. A promise of 0 would accept
-    every amount as enough."""
+    """Yields an objection if the confirmed amounts are 0 or contradict each other. With a confirmed
+    amount of 0, the other rules would accept any amount as enough."""
     promise = case.promise
     if case.purpose in (Purpose.REVOKE, Purpose.CANCEL, Purpose.DEPLOY):
         return
@@ -259,8 +263,8 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """Objects if the account has less of a token than the payload takes. This is checked on EVM
-    chains only, because on Solana the simulation shows it."""
+    """Yields an objection if the account has less of a token than the payload takes. Solana is not
+    checked, because a simulation there fails if funds are missing."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -300,7 +304,8 @@ AMOUNT_RULES = (
 
 
 GAS = "Gas"
-"""The label of the gas line of an EVM transaction, which is no field of the payload."""
+"""The label of the gas line in the review of an EVM transaction. Gas is not a field of the
+payload."""
 
 
 @refuses("GAS_ABOVE", "network fee")
@@ -349,11 +354,11 @@ GAS_RULES = (gas_is_within_the_confirmed_bound, account_can_pay_the_gas)
 
 
 _EVEN = 27
-"""``v`` of a signature whose y is even; it is 28 if y is odd."""
+"""``v`` of a signature whose y is even. ``v`` is 28 if y is odd."""
 
 
 def brings_no_permit(claim: Claim) -> bool:
-    """True if the fields of a permit are empty, so that an allowance must already exist."""
+    """True if the permit fields of a payload are empty, so that an allowance must already exist."""
     return not any(
         any(field.value) if isinstance(field.value, bytes) else field.value
         for field in claim.of("permit")
@@ -362,8 +367,8 @@ def brings_no_permit(claim: Claim) -> bool:
 
 @refuses("PERMIT_DIFFERS", "permit")
 def permit_is_the_one_signed_before(case: Case) -> Objections:
-    """Objects if a call carries a permit that the account did not sign under this intent. Any other
-    permit would at best fail on the chain and cost the gas."""
+    """Yields an objection if a call carries a permit that the account did not sign under this
+    intent. Such a permit would at best fail on the chain and cost gas."""
     parts = list(case.claim.of("permit"))
     if not parts or brings_no_permit(case.claim) or _was_signed(case):
         return
@@ -383,7 +388,8 @@ def _was_signed(case: Case) -> bool:
 
 
 def _signature(claim: Claim) -> bytes | None:
-    """Returns r, s and the parity of y from the claim's permit; None if they are no signature."""
+    """Returns the signature in the payload's permit as 65 bytes: r, s and the parity of y. None if
+    its fields do not form a signature."""
     values = {field.path: field.value for field in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
@@ -395,8 +401,9 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Returns what one holder gains or loses of each token, in base units. Tokens whose gains and
-    losses add up to 0 are left out."""
+    """Returns the change of the balances of ``holder`` in a simulation, in base units: positive for
+    a gain, negative for a loss. Keys are token contracts, None for the native coin. Tokens without
+    a change are left out."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:
@@ -419,8 +426,8 @@ def simulation_succeeds(case: Case) -> Objections:
 
 @refuses("SIMULATION_TAKES_MORE")
 def no_more_leaves(case: Case) -> Objections:
-    """Objects if the account loses more in the simulation than was confirmed. On Solana the changes
-    include the fee and the rent of new accounts."""
+    """Yields an objection if the account loses more in the simulation than was confirmed. On Solana
+    the balance changes include the fee and the rent of new accounts."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return
@@ -466,8 +473,8 @@ def nothing_else_moves(case: Case) -> Objections:
 
 @refuses("SIMULATION_ARRIVES_LESS")
 def simulation_pays_enough(case: Case) -> Objections:
-    """Objects if less arrives in the simulation than was confirmed. Payouts on another chain are
-    not checked, because the other chain's part cannot be simulated."""
+    """Yields an objection if less arrives in the simulation than was confirmed. A payout on another
+    chain is not checked, because it cannot be simulated."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return

@@ -1,11 +1,11 @@
-"""Rules for a bundle, which is one payload that pays several orders of a group. It must pay exactly
+"""Rules for a bundle, a payload that pays several orders of a group at once. It must pay exactly
 the deposits of that group, once.
 
-On an EVM chain a bundle is a UserOperation out of the owner's own smart account (checklist 13). The
-smart account must be made by the known factory, for the owner who signs.
+On an EVM chain a bundle is a UserOperation that the owner's own smart account executes (checklist
+13). The smart account must be made by the known factory, for the owner who signs.
 
-On Solana a bundle is a transaction out of the account itself. It must have a fresh blockhash and
-make plain payments, and its simulation must show exactly these.
+On Solana a bundle is a transaction of the account itself. It must have a fresh blockhash and make
+plain payments, and its simulation must show exactly these.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """Objects if the sender is not the owner's smart account. The address of that account is
-    computed from the owner and the factory, so no service is asked for it."""
+    """Yields an objection if the sender of the operation is not the owner's smart account. The
+    address of that account is computed from the owner and the factory, so no service is asked for
+    it."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -84,9 +85,9 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """Objects if the nonce is not the next one that the chain has for this group. Each group has a
-    sequence of nonces of its own, so a bundle that is built again has the same nonce and replaces
-    the earlier one."""
+    """Yields an objection if the operation's nonce is not the chain's next one for this group. Each
+    group has its own sequence of nonces, so a bundle that is built a second time has the same nonce
+    and replaces the first one."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -142,8 +143,8 @@ def each_payment_is_of_the_promised_token(case: Case) -> Objections:
 
 @refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Objects if the payments together exceed the confirmed amount by more than one part in ten
-    thousand, which orders may ask for in addition."""
+    """Yields an objection if the payments together exceed the confirmed amount by more than 0.01 %,
+    a margin that orders may use for rounding."""
     sold = case.promise.sell_units
     total = sum(flow.units for flow in case.claim.outflows)
     if total > sold + sold // 10_000:
@@ -179,9 +180,9 @@ def every_order_still_waits(case: Case) -> Objections:
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """Objects if an order needs a memo. A deposit without its memo is credited to nobody, but a
-    UserOperation cannot carry memos, and a Solana transaction carries only one for all of its
-    payments."""
+    """Yields an objection if an order needs a memo. A deposit without its memo is credited to
+    nobody, but a UserOperation cannot carry memos, and a Solana transaction carries only one for
+    all of its payments."""
     if any(deposit.tag for deposit in case.promise.bundled):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
@@ -195,9 +196,9 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
-    """Objects if another signature that pays these orders may still be executed. On an EVM chain a
-    bundle with the same nonce is no obstacle, because this one replaces it. Solana has no such
-    nonce, so each earlier transaction must be one that can never be executed."""
+    """Yields an objection if an earlier signature that pays these orders may still be executed. On
+    an EVM chain an earlier bundle with the same nonce is accepted, because this one replaces it.
+    Solana transactions have no such nonce, so there no exception is made."""
     own = None if case.claim.solana else nonce_of(case.claim)
     for past in case.memory:
         if past.act in _PAYING and not past.spent and past.content != case.claim.content:
@@ -219,7 +220,7 @@ PAYMENT_RULES = (
     gas_is_within_the_bound,
     group_is_paid_once,
 )
-"""The rules for every bundle."""
+"""The rules for every bundle, on EVM chains and on Solana."""
 
 OPERATION_RULES = (
     entry_point_is_the_canonical_one,
@@ -227,15 +228,16 @@ OPERATION_RULES = (
     account_is_made_once_and_for_its_owner,
     nonce_is_the_groups_next,
 )
-"""The rules for UserOperations alone."""
+"""The additional rules for bundles that are UserOperations."""
 
 GROUP_RULES = (*OPERATION_RULES, *PAYMENT_RULES)
 
 
 @refuses("BUNDLE_MEMO", "tag")
 def memo_is_the_groups_id(case: Case) -> Objections:
-    """Objects if a memo is not the group's id. A missing memo is accepted, because no order of the
-    group needs one."""
+    """Yields an objection if a Solana bundle carries a memo that is not the id of its group, or
+    more than one memo. A bundle without a memo is accepted, because none of its orders needs
+    one."""
     bundle = case.promise.bundle
     tags = list(case.claim.texts("tag"))
     for field, tag in tags:
@@ -245,9 +247,9 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """Objects if the blockhash is valid for too few blocks. It does not object if that number is
-    unknown. In this case the node has either confirmed that the blockhash is valid, or the facts
-    are missing, which makes other rules refuse."""
+    """Yields an objection if the transaction's blockhash will expire within too few blocks. It
+    yields none if the number of blocks is unknown: then the node has called the blockhash valid, or
+    the chain could not be read and other rules refuse."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")
@@ -256,8 +258,9 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 
 @refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
-    """Objects if the bundle opens a token account for anybody but a deposit address, or for another
-    token. Whoever opens an account pays a rent that the account's owner can withdraw."""
+    """Yields an objection if the bundle opens a token account for anybody but a deposit address, or
+    for a token that is not sold. Whoever opens an account pays a rent that the account's owner can
+    withdraw."""
     owners = {deposit.address for deposit in case.promise.bundled}
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
@@ -269,8 +272,9 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """Objects if the simulation does not move exactly the deposits, besides the fee and the rent of
-    new accounts."""
+    """Yields an objection if, in the simulation, a deposit address gets another amount than its
+    order asks for, or the account loses more than the deposits and the confirmed network fee. A
+    simulation that failed or is missing is an objection too."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

@@ -1,7 +1,7 @@
 """Rules on the parties of a payload.
 
 The parties are the account that the payload belongs to (checklist 5), the contract that checks or
-executes it and that contract's kind (checklist 3, 4, 12), the spender, who may take the token
+executes the payload, with its kind (checklist 3, 4, 12), the spender, who may take the token
 afterwards (checklist 6), and the recipient of what is bought (checklist 15 to 18).
 """
 
@@ -35,8 +35,8 @@ def owner_is_the_account(case: Case) -> Objections:
 
 @refuses("FEE_PAYER_DIFFERS", "fee payer")
 def account_pays_the_fee(case: Case) -> Objections:
-    """Objects if another account pays the fee. Whoever pays the fee signs first and can hold the
-    transaction back."""
+    """Yields an objection if another account pays the transaction's fee. Whoever pays the fee signs
+    first and can hold the transaction back."""
     payers = list(case.claim.texts("fee payer"))
     for field, payer in payers:
         if payer != case.policy.account:
@@ -63,9 +63,9 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 
 @refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
-    """Objects if the swap opens a token account for a stranger or for another token. Whoever opens
-    an account pays a rent that its owner can withdraw. A maker has an account already, or pays for
-    it."""
+    """Yields an objection if the swap opens a token account for a stranger, or for a token that is
+    neither sold nor bought. Whoever opens an account pays a rent that the account's owner can
+    withdraw."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -89,7 +89,8 @@ ACCOUNT_RULES = (
 
 
 DELEGATED = bytes.fromhex("ef0100")
-"""The first bytes of the code of an account that still has a key (EIP-7702)."""
+"""The first bytes of the code of an account that still has a key, because it only delegates to a
+contract (EIP-7702)."""
 
 ACTS: dict[Purpose, frozenset[Act]] = {
     Purpose.APPROVE: frozenset({"allow"}),
@@ -107,7 +108,8 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """True if the address has code and nobody can act for it with a key."""
+    """True if the address has code that is a contract's own. The code of an EIP-7702 account does
+    not count: it only delegates, and somebody has that account's key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 
@@ -170,8 +172,8 @@ def contract_has_code(case: Case) -> Objections:
 
 @refuses("DOMAIN_DIFFERS", "domain")
 def domain_is_the_contracts_own(case: Case) -> Objections:
-    """Objects if the document's domain is not the one that the contract states. This reveals a
-    changed name or version."""
+    """Yields an objection if the document's domain is not the one that the contract states. This
+    reveals a changed name or version of the contract."""
     claim = case.claim
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
@@ -194,8 +196,8 @@ CONTRACT_RULES = (
 
 @refuses("SPENDER_UNKNOWN", "spender")
 def spender_is_the_venues(case: Case) -> Objections:
-    """Objects if the spender is not a contract of the venue. An approval of 0 may name any
-    spender."""
+    """Yields an objection if the spender is not a contract of the venue. An approval of 0 may name
+    any spender."""
     claim = case.claim
     if claim.revokes:
         return
@@ -276,8 +278,8 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """Warns if the recipient is a contract. A contract may exist on one chain only and lock up for
-    ever what it receives on another."""
+    """Yields a warning if the recipient is a contract. A contract may exist on one chain only;
+    money sent to the same address on another chain is lost."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):

@@ -44,7 +44,7 @@ class MinedTransaction(Struct, frozen=True, array_like=True):
 
     @property
     def signed(self) -> Any:
-        """The transaction as py-evm decodes it."""
+        """The transaction as py-evm's object, decoded from its bytes."""
         return _decoded(self.raw)
 
 
@@ -63,8 +63,8 @@ def price_at(transaction: Any, base_fee: int) -> int:
 
 class Block(Struct, frozen=True, array_like=True):
     """A block: its header and its content. ``slot`` is the number of the interval of world time in
-    which the block was made. ``awaited`` is how many more blocks must follow, even if nobody sends
-    transactions."""
+    which the block was made. ``awaited`` is how many more blocks have to follow, even if they are
+    empty, so that the transactions in this block are confirmed."""
 
     number: int
     timestamp: int
@@ -85,12 +85,14 @@ class Block(Struct, frozen=True, array_like=True):
     transactions: tuple[MinedTransaction, ...] = ()
 
     def sealed(self) -> Block:
-        """Returns the block with its hash, which is the hash of the RLP of a Prague header."""
+        """Returns the block with its hash: the hash of the RLP-encoded header, which has the fields
+        of the Prague fork."""
         return replace(self, hash=keccak(rlp.encode(self._header)))
 
     @property
     def size(self) -> int:
-        """Bytes of the block in RLP. Its lists of uncles and of withdrawals are empty."""
+        """The size of the block in bytes, encoded in RLP with empty lists of uncles and
+        withdrawals."""
         raws = [
             transaction.raw if kind_of(transaction.signed) else rlp.decode(transaction.raw)
             for transaction in self.transactions
@@ -178,7 +180,7 @@ def data(octets: bytes) -> str:
 
 @lru_cache(maxsize=4_096)
 def address(octets: bytes) -> str | None:
-    """Returns a checksummed address, or None for no address."""
+    """Returns the checksummed address of 20 bytes; None if ``octets`` is empty."""
     return to_checksum_address(octets) if octets else None
 
 

@@ -1,11 +1,11 @@
-"""The bundler of an embedded EVM chain (ERC-4337): takes signed UserOperations and puts them into
+"""The bundler of an embedded EVM chain (ERC-4337): accepts signed UserOperations and puts them into
 blocks through the EntryPoint.
 
-The bundler answers its JSON-RPC (ERC-7769) at the same address as the chain. It tries an operation
-on the chain before taking it, and writes the operation to disk before answering. The outcome of an
-operation is always read from the EntryPoint's event on the chain, because the transaction around it
-succeeds whether or not the operation's calls did. An operation is never executed twice, because the
-EntryPoint counts its nonce.
+The bundler answers its JSON-RPC (ERC-7769) at the same address as the chain. It simulates an
+operation on the chain before accepting it, and writes the operation to disk before answering. The
+outcome of an operation is always read from the EntryPoint's event on the chain, because the
+transaction around it succeeds whether or not the operation's calls did. An operation is never
+executed twice, because its nonce can be used only once.
 
 Limits: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
 accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need traces.
@@ -72,8 +72,8 @@ _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
 
 
 def refused(failed: FailedOp) -> Problem:
-    """Returns the error of an operation that the EntryPoint refused, with the bundler's code for
-    it."""
+    """Returns the JSON-RPC error for an operation that the EntryPoint refused (``failed``), with
+    the bundler's error code for that reason."""
     code = _CODES.get(failed.code, BundlerCode.REJECTED)
     if failed.code.startswith("AA3"):
         code = BundlerCode.PAYMASTER
@@ -84,11 +84,13 @@ def refused(failed: FailedOp) -> Problem:
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
-"""Gas of a bundle on top of its operations' limits and of the gas for its bytes."""
+"""Gas that a bundle needs in addition to the limits of its operations and to the gas for its
+bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Most gas of one bundle, so that a block has room for other transactions."""
+"""Largest gas limit of one bundle. It leaves room in a block for other transactions."""
 _NOBODY = "the sender does not stand"
-"""Message if the EntryPoint fails without data, which happens if the sender has no code."""
+"""Message of the error if the EntryPoint fails without data. That happens if the sending account
+has no code."""
 MOST_DATA = 16_384
 MOST_SIGNATURE = 1_024
 MOST_FACTORY_DATA = 1_004
@@ -99,8 +101,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a gas limit with which a bundle can give each operation its own limits, although
-    every nested call keeps back one part in 64."""
+    """Returns a gas limit for the bundle of these operations. It is large enough to give each
+    operation its own limits, although every nested call withholds one part in 64 of the gas."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -109,16 +111,16 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns the gas that a bundle with only this operation costs on top of the limits that the
-    operation itself states."""
+    """Returns the gas that a bundle with only this operation needs in addition to the operation's
+    limits for verification and calls."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
 
 
 def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
-    """Raises Problem if an operation's sizes, gas or fees are such that no bundler would take
-    it."""
+    """Raises Problem if an operation's sizes, gas or fees are outside the limits of this
+    bundler."""
     sizes = (
         (operation.call_data, MOST_DATA, "callData"),
         (operation.signature, MOST_SIGNATURE, "signature"),
@@ -142,12 +144,12 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Executes a bundle on the newest block without keeping the result; returns an error for each
-    operation that fails, by its place in the bundle.
+    """Simulates a bundle on the newest block.
 
-    An operation also counts as failed if only its calls would fail. If the EntryPoint refuses an
+    Returns the errors of the operations that would fail, by their position in the bundle. An
+    operation that the EntryPoint accepts fails if its calls do. If the EntryPoint refuses an
     operation, that operation and all later ones are returned. Raises Problem if the bundle fails
-    and no single operation is named as the reason.
+    and the EntryPoint does not name an operation.
     """
     beneficiary = "0x" + bundler.hex()
     call = {
@@ -196,7 +198,7 @@ _Entry = list[tuple[bytes, dict[str, Any] | None]]
 
 
 async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
-    """Returns the receipt of an operation (ERC-7769); None while it is in no block.
+    """Returns the receipt of an operation (ERC-7769); None while the operation is in no block.
 
     Raises Problem.
     """
@@ -209,8 +211,9 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Returns the receipt of one operation from the receipt of its bundle, with the operation's own
-    logs and the error of its calls; None if the bundle does not have it."""
+    """Returns the receipt of one operation, with the operation's own logs and the error of its
+    calls. ``receipt`` is that of the transaction that carried the bundle. Returns None if the
+    bundle did not contain the operation."""
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -243,12 +246,13 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 
 MIN_BUMP_PERCENT = 10
-"""Least percentage by which both fees of a replacement must exceed the old ones."""
+"""A replacement must exceed both fees of the operation that it replaces by at least this many
+percent."""
 
 
 class TakenOperations:
-    """Operations of one chain that the bundler has accepted and that have not ended yet, the oldest
-    first. An operation is on disk before its sender gets an answer."""
+    """Operations of one chain that the bundler has accepted and that are not executed yet, the
+    oldest first. An operation is written to disk before its sender gets an answer."""
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -280,7 +284,8 @@ class TakenOperations:
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """Stores an accepted operation, and removes the one with the hash ``replaced``.
+        """Stores an accepted operation, and removes the operation with the hash ``replaced``, if
+        given.
 
         Raises OSError, and then nothing has changed.
         """
@@ -302,9 +307,9 @@ class TakenOperations:
 class ChainBundler:
     """The bundler of one chain; ``account`` pays for its transactions.
 
-    ``included`` is called with the hash of each operation that came into a block. It is called once
-    for each, but may be called again after a restart. The current bundle is only in memory. A crash
-    loses it without harm, because the EntryPoint executes no operation twice.
+    Each time an operation gets into a block, ``included`` is called with its hash; after a restart
+    the call may be repeated. The current bundle is only in memory; if a crash loses it, its
+    operations are bundled again, and the EntryPoint executes none of them twice.
     """
 
     def __init__(
@@ -325,7 +330,8 @@ class ChainBundler:
         self.chain = chain
         self.taken = taken
         self._bundle: bytes | None = None
-        """Hash of the bundle's transaction that is not yet in a block; None without one."""
+        """Hash of the transaction with the current bundle, which is in no block yet; None if there
+        is no such transaction."""
         self._bundled: frozenset[bytes] = frozenset()
         self._account = account
         self._wake = asyncio.Event()
@@ -341,8 +347,8 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Accepts a signed operation; returns its hash. Accepting the same operation again is
-        harmless. Raises Problem."""
+        """Accepts a signed operation; returns its hash. If the same operation was accepted before,
+        only returns its hash. Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -518,8 +524,8 @@ async def _first_of(*waits: Awaitable[object]) -> None:
 
 
 VERIFICATION_AROUND = 120_000
-"""Gas added to the verification limit for the EntryPoint's own work, including the payment of the
-prefund. Unused gas is refunded."""
+"""Gas that is added to the verification limit for the EntryPoint's own work, including the payment
+of the prefund. Unused gas is refunded."""
 _PART_GAS = 8_000_000
 _SAMPLE = bytes.fromhex(
     "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
@@ -530,14 +536,15 @@ one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""A part of an operation that is executed separately: its deployment, its validation (both named by
-the EntryPoint's error), or its calls (``execution``)."""
+"""A part of an operation that is simulated separately: its deployment and its validation, both
+named by the error with which the EntryPoint reports their failure, or its calls (``execution``)."""
 
 
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Returns the pre-verification, verification and call gas that an operation needs. Raises
+    """Returns the pre-verification gas, verification gas and call gas that an operation needs, from
+    a simulation on the newest block. ``overrides`` changes the state for the simulation. Raises
     Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)

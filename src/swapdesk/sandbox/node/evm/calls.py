@@ -1,9 +1,10 @@
-"""Executes calls without a transaction, on the state of a block with changes that the caller names.
+"""Executes calls that are not sent as transactions, on the state after a block, optionally changed
+by overrides.
 
-A call returns its output and the gas it needs. ``eth_simulateV1`` makes whole blocks of calls, with
-logs and transfers. Only a subset is supported: no validation of nonces and fees, no moved
-precompiles. With ``traceTransfers`` every transfer of the chain's own coin is shown as a log, so
-that all balance changes can be read. Overrides have the form of geth's objects.
+A call returns its output and the gas it needs. ``eth_simulateV1`` executes whole blocks of calls
+and returns their logs and transfers; nonces and fees cannot be validated and precompiles cannot be
+moved. With ``traceTransfers`` every transfer of the chain's own coin is shown as a log, so that all
+balance changes can be read. Overrides have the form of geth's objects.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 
 
 def override_state(state: Any, value: Any) -> None:
-    """Applies overrides ``{address: {balance, nonce, code, state, stateDiff}}`` to a state. Raises
-    Problem."""
+    """Changes a state as a caller asks: ``{address: {balance, nonce, code, state, stateDiff}}``, in
+    the form of geth's state overrides; None changes nothing. Raises Problem for a value of another
+    form."""
     if value is None:
         return
     if not isinstance(value, dict):
@@ -88,7 +90,8 @@ _VM_ERROR = -32015
 _REASONS = (bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71"))
 
 CALL_SECONDS = 5.0
-"""Seconds that one call may take; the single reader thread serves all clients."""
+"""Longest time in seconds of one call. It is limited because a single reader thread serves all
+clients."""
 
 
 class ExecutionOutcome(Struct, frozen=True):
@@ -101,7 +104,8 @@ class ExecutionOutcome(Struct, frozen=True):
     logs: tuple[Log, ...]
 
     def require(self) -> bytes:
-        """Returns the output of the call; raises Problem if the call failed, as geth reports it."""
+        """Returns the output of the call. If the call failed, raises Problem with the error that
+        geth would report."""
         if self.error is None:
             return self.output
         raise failure(self.error, self.output)
@@ -115,16 +119,16 @@ class CallExecutor:
         self._clock = clock
 
     def call(self, block: Block, request: CallRequest, overrides: Any = None) -> ExecutionOutcome:
-        """Returns the outcome of a request after a block.
+        """Returns the outcome of a call on the state after ``block``.
 
-        Raises Problem if it cannot be executed at all.
+        Raises Problem if the call cannot be executed at all.
         """
         limit = min(request.gas or block.gas_limit, block.gas_limit)
         return self._attempt(block, request, overrides, limit)
 
     def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
-        """Returns the least gas with which the request succeeds, or a little more. Raises
-        Problem."""
+        """Returns a gas limit with which the call succeeds on the state after ``block``: the least,
+        or a little more. Raises Problem."""
         most = min(request.gas or block.gas_limit, block.gas_limit)
         if request.max_fee_per_gas:
             state = self.state(block, block, overrides)
@@ -141,8 +145,9 @@ class CallExecutor:
         return guess
 
     def simulate(self, block: Block, now: int, value: Any) -> list[Document]:
-        """Returns the blocks of ``eth_simulateV1``, which follow ``block`` at the time ``now``.
-        Raises Problem."""
+        """Returns the result of ``eth_simulateV1``: simulated blocks that follow ``block``,
+        beginning at the time ``now``. ``value`` is the request's first parameter. Raises
+        Problem."""
         options = read_object(value, "the simulation", _OPTIONS)
         asked = options.get("blockStateCalls")
         if not isinstance(asked, list) or not asked:
@@ -164,14 +169,16 @@ class CallExecutor:
         return shown
 
     def state(self, block: Block, context: Block, overrides: Any) -> CallState:
-        """Returns a fresh state after ``block``, with overrides, for execution in ``context``."""
+        """Returns a new state after ``block``, changed by ``overrides``. Calls that are executed in
+        it see ``context`` as their block."""
         state = self._chain.state(CallState, context, block)
         state.limit(self._clock.monotonic, CALL_SECONDS)
         override_state(state, overrides)
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Executes a request in a state, which keeps the changes. Raises Problem."""
+        """Executes a call in ``state``, which keeps the changes that the call makes. ``gas`` is the
+        gas limit. Raises Problem if the call cannot be executed."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(

@@ -1,12 +1,12 @@
 """One chain: its blocks and accounts in memory, and the log of both on disk.
 
-``mine`` and ``rest`` run in the writer's thread. They execute transactions and append the result to
-the log, and change nothing else. Their result is durable. ``add`` then makes the new blocks part of
-the chain, on the event loop. Readers there see a block completely or not at all, and never a block
+``mine`` and ``rest`` run in the writer's thread. They execute transactions and append the result
+durably to the log, and change nothing else. ``add`` then makes the new blocks part of the chain, on
+the event loop. Readers on the event loop see a block completely or not at all, and never a block
 that a kill could undo.
 
-Blocks are due in slots of world time; their timestamps are in sandbox time. A directory can only be
-opened with the genesis that its chains began with.
+Blocks are made in slots (intervals of world time); their timestamps are in sandbox time. A
+directory can only be opened with the genesis that its chains began with.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ from swapdesk.sandbox.tables import ChainTerms
 
 
 class Beginning(Struct, frozen=True):
-    """The first snapshot of a chain, from which its log continues.
+    """The record of how a chain began, stored as its first snapshot; the log continues from it.
 
-    ``genesis`` is the digest of the content of block 0. ``timestamp`` and ``slot`` are the time at
-    which the chain began (see ``Beat``).
+    ``genesis`` is the digest of the content of block 0. ``timestamp`` and ``slot`` are the time of
+    block 0 (see ``Beat``).
     """
 
     chain_id: int
@@ -100,16 +100,17 @@ def _mismatch(place: Path, problem: str) -> ChainFileMismatch:
 
 
 BLOCK_SECONDS = 5.0
-"""Seconds that a block may take; a transaction that exceeds them is not executed."""
+"""Longest time in seconds that a block may take. A transaction that alone takes longer is not
+executed."""
 MOST_LOGS = 10_000
 MOST_ANCESTORS = 256
-"""Most ancestors whose hashes a contract can read."""
+"""Number of preceding blocks whose hashes a contract can read."""
 
 Mined = list[tuple[Block, Changes]]
-"""New blocks, each with its changes of the state: one entry of the log."""
+"""New blocks, each with its changes of the state. Together they are one entry of the log."""
 LogWords = Sequence[frozenset[bytes] | None]
-"""A filter of logs. The first element is for the address and the others are for the topics, in
-order. Each element is the set of allowed words, or None if any word is allowed."""
+"""A filter of logs. The first element is the set of allowed addresses, the others are the sets of
+allowed topics, in order. None stands for any address or topic."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
@@ -123,9 +124,9 @@ class Beat(Struct, frozen=True):
 
 
 class EvmChain:
-    """A chain that is stored in ``directory``; a new chain begins there if none is stored. Raises
-    ChainFileMismatch if the stored chain has a different chain id, genesis or format, and
-    LogDamaged."""
+    """A chain that is stored in ``directory``. If no chain is stored there, a new one begins with
+    ``genesis`` at the time ``beat``. Raises LogDamaged, and ChainFileMismatch if the stored chain
+    has a different chain id, genesis or format."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
@@ -137,11 +138,12 @@ class EvmChain:
         self.blocks: list[Block] = []
         self._by_hash: dict[bytes, Block] = {}
         self._transactions: dict[bytes, tuple[int, int]] = {}
-        beginning = read_beginning(directory, terms, genesis.digest)
+        digest = genesis.digest
+        beginning = read_beginning(directory, terms, digest)
         _, entries = self._log.read()
         if beginning is None:
             # Of the slot before, so that the first block need not wait for the next one.
-            beginning = Beginning(terms.chain_id, genesis.digest, beat.timestamp, beat.slot - 1)
+            beginning = Beginning(terms.chain_id, digest, beat.timestamp, beat.slot - 1)
             self._log.replace(msgspec.msgpack.encode(beginning))
         first = first_block(terms, genesis, beginning.timestamp, beginning.slot)
         self.add([(first, first_changes(genesis.accounts))])
@@ -156,11 +158,11 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes as many transactions of ``batch`` as possible, in that order; returns a block
-        with those executed, or nothing if none was.
+        """Executes as many transactions of ``batch`` as possible, in that order.
 
-        Also returns the hashes of the transactions that failed, with the reason. A transaction in
-        neither result did not fit into the block.
+        Returns a list with the new block (empty if no transaction was executed), and the reasons
+        why transactions failed, by hash. A transaction in neither result did not fit into the
+        block.
         """
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
@@ -208,7 +210,8 @@ class EvmChain:
         return self._kept([(sealed, changes)]), refused
 
     def rest(self, beats: Sequence[Beat]) -> Mined:
-        """Makes one empty block for each beat, which confirm earlier transactions."""
+        """Makes one empty block for each beat, so that earlier transactions get their
+        confirmations."""
         blocks, parent = [], self.head
         for beat in beats:
             block = next_block(self.terms, parent, beat.timestamp)
@@ -226,8 +229,8 @@ class EvmChain:
             self.blocks.append(block)
 
     def state(self, kind: type[S], block: Block, before: Block) -> S:
-        """Returns a state of the class ``kind`` in which transactions of ``block`` can be executed.
-        It starts from the accounts after the block ``before``."""
+        """Returns a state of class ``kind`` in which the transactions of ``block`` can be executed.
+        It begins with the accounts as they are after ``before``."""
         return kind(self.states.at(before.number), self.context(block), before.state_root)  # type: ignore[arg-type]
 
     def context(self, block: Block) -> ExecutionContext:
@@ -254,8 +257,8 @@ class EvmChain:
         return self._by_hash.get(block_hash)
 
     def find(self, transaction_hash: bytes) -> tuple[Block, int] | None:
-        """Returns the block of a transaction and its place in the block; None if it is in no
-        block."""
+        """Returns the block of a transaction and the transaction's position in it; None if it is in
+        no block."""
         place = self._transactions.get(transaction_hash)
         return None if place is None else (self.blocks[place[0]], place[1])
 
@@ -316,8 +319,8 @@ def _matches(log: Log, wanted: LogWords) -> bool:
 
 
 LONGEST_SLEEP = 0.1
-"""Longest sleep in seconds before the clock is read again, because the clock may be moved
-meanwhile."""
+"""Longest sleep in seconds before the clock is read again. It is short because the clock may be
+moved during the sleep."""
 
 
 class Beats:
@@ -330,7 +333,8 @@ class Beats:
         return Beat(moment.now // 1000, moment.world // self._block_ms)
 
     def at(self, slot: int) -> Beat:
-        """Returns the time (a ``Beat``) of a slot that has already begun."""
+        """Returns the time at which a slot (an interval of world time for one block) began. The
+        slot must have begun."""
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
 
@@ -348,8 +352,8 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """Returns a priority fee in wei per gas: the 60th percentile of recent transactions, but at
-    least a twentieth of the lowest base fee."""
+    """Returns the priority fee in wei per gas that a transaction should offer: the 60th percentile
+    of recent transactions, but at least a twentieth of the chain's lowest base fee."""
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
     return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least
@@ -358,8 +362,9 @@ def usual_tip(chain: EvmChain) -> int:
 def fee_history(
     chain: EvmChain, count: int, newest: Block, percentiles: Sequence[float]
 ) -> dict[str, Any]:
-    """Returns the answer of ``eth_feeHistory``: base fees of the blocks and of the next one, how
-    full the blocks are, and tips by percentile.
+    """Returns the answer of ``eth_feeHistory`` for ``count`` blocks up to ``newest``: their base
+    fees and that of the next block, how full the blocks are, and the tips at each of
+    ``percentiles``.
 
     Raises Problem.
     """

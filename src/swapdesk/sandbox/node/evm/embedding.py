@@ -1,9 +1,9 @@
 """Runs the embedded EVM chains inside a process.
 
-Stored chains are open from the start. New chains begin when they are first needed, or when the
-node's own process starts. Until a chain has begun, nobody can have been paid on it, so nothing
-waits for such a chain. Importing py-evm and beginning five chains takes most of a second. A sandbox
-that runs in one process and never needs the chains saves that time.
+Chains that are stored on disk are opened at the start. New chains begin when they are first needed,
+or when the node's own process starts. Until then nobody can have been paid on them, so nothing has
+to be read from them. Importing py-evm and beginning five chains takes most of a second, which is
+saved in a process that never needs the chains.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OPERATOR_WEI = 10**6 * 10**18
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
     """Returns block 0 of a chain in the sandbox with this ``sandbox.key``.
 
-    Any change of this content makes a new chain, which refuses data directories with the old one.
+    A chain that was stored with a different block 0 can no longer be opened.
     """
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {
@@ -54,10 +54,9 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The embedded EVM chains of one data directory; needs a running event loop. Raises
-    ChainFileMismatch if the directory holds chains that began differently, and everything that
-    ``open`` raises. With a ``market`` the pools of a chain follow the market while the chain is
-    used."""
+    """The embedded EVM chains of one data directory; needs a running event loop. If a ``market`` is
+    given, the pools of a chain follow it while the chain is used. Raises ChainFileMismatch if the
+    directory holds chains that began differently, and everything that ``open`` raises."""
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class Embedding:
         self._keeper: Keeper | None = None
         self._bundlers: list[ChainBundler] = []
         self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
-        """Called with the hash of each operation that came into a block."""
+        """A function that is called with the hash of each UserOperation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._node: EvmNode | None = None
         if any(chain_files(directory, name) for name in self.terms):
@@ -88,7 +87,7 @@ class Embedding:
 
     @property
     def is_open(self) -> bool:
-        """True once the chains are open. Before that, nobody can have been paid on them."""
+        """True once the chains are open. While it is False, nobody can have been paid on them."""
         return self._node is not None
 
     def open(self) -> EvmNode:
@@ -130,8 +129,9 @@ class Embedding:
     async def fund(
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
-        """Pays coins from the faucet, or tokens with the contract ``token`` from the treasury;
-        returns ``{"hash"}``. Raises Problem."""
+        """Sends ``units`` of the token with the contract ``token`` from the treasury; if ``token``
+        is None, of the chain's coin from the faucet. Returns ``{"hash"}`` of the transaction at
+        once. Raises Problem."""
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 
@@ -142,7 +142,8 @@ class Embedding:
         return {"hash": "0x" + sent.hex()}
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
-        """Waits until a transaction is in a block. Raises Problem."""
+        """Waits until a transaction is in a block. Raises Problem if the transaction is neither in
+        the chain nor in the pool."""
         await self.open().confirmed(chain, bytes.fromhex(transaction_hash[2:]))
 
     async def close(self) -> None:

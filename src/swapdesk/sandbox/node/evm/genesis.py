@@ -26,7 +26,7 @@ class Allocation(Struct, frozen=True):
 
 
 class Genesis(Struct, frozen=True):
-    """The accounts of block 0, by 20-byte address.
+    """The content of block 0: accounts by 20-byte address.
 
     ``mark`` (up to 32 bytes) goes into the block's extra data, so that two sandboxes never have the
     same genesis hash.
@@ -37,8 +37,8 @@ class Genesis(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Digest of the content. A stored chain can only be opened with the content it began
-        with."""
+        """Digest of the content of block 0. A stored chain can only be opened with the content that
+        it began with."""
         hashed = hashlib.sha256(self.mark)
         for address in sorted(self.accounts):
             account = self.accounts[address]
@@ -50,10 +50,10 @@ class Genesis(Struct, frozen=True):
 
 
 FAUCET = "faucet"
-"""Name of the account that holds the coins to give away, from block 0."""
+"""Name of the account from which coins are given away; it holds them from block 0 on."""
 OPERATOR = "operator"
-"""Name of the account that acts for the sandbox itself: it deals with contracts, pools and
-prices."""
+"""Name of the account that acts for the sandbox itself, for example moves the pools with the
+market."""
 
 
 class SandboxKey(Struct, frozen=True):
@@ -77,5 +77,6 @@ def sandbox_key(key: bytes, name: str) -> SandboxKey:
 
 
 def genesis_mark(key: bytes) -> bytes:
-    """Returns the 32 bytes of the mark that makes block 0 of every sandbox unique."""
+    """Returns the 32 bytes that go into block 0 and differ between sandboxes, because they are
+    derived from the ``sandbox.key``."""
     return hmac.new(key, b"evm genesis", hashlib.sha256).digest()

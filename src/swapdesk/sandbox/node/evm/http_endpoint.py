@@ -1,9 +1,9 @@
-"""The HTTP door of the chains, ``POST /evm/{shortName}`` and ``POST /solana``: JSON-RPC, open to
-this machine.
+"""The HTTP endpoint of the embedded chains, ``POST /evm/{shortName}`` and ``POST /solana``:
+JSON-RPC, for programs on this machine.
 
 No token is required, because a wallet cannot send the sandbox's token. Pages of other sites are
-refused by ``Host`` and ``Origin``. This module imports nothing of py-evm, so that a process does
-not load py-evm before it needs an EVM chain.
+refused by ``Host`` and ``Origin``. This module does not import py-evm, so that a process loads
+py-evm only when it needs an EVM chain.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
 SHALLOW = 500
-"""A document with at most this many brackets is never too deep, so its nesting is not checked."""
+"""Largest number of brackets of a document whose nesting is not checked, because it cannot be too
+deep."""
 
 logger = logging.getLogger(__name__)
 
 Call = Callable[[str, Any, Any], Awaitable[Any]]
-"""Calls a method: (chain, method, params) -> result. Raises Problem."""
+"""A function that calls a JSON-RPC method: (chain, method, params) -> result. Raises Problem."""
 
 
 class Door:
-    """Answers the HTTP requests to the embedded chains, by calling ``evm`` for the EVM chains and
-    ``solana`` for the Solana chain."""
+    """The ASGI application that answers the HTTP requests to the embedded chains, by calling
+    ``evm`` for EVM chains and ``solana`` for Solana."""
 
     def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults
@@ -51,7 +52,8 @@ class Door:
         self._solana = solana
 
     def serves(self, path: str) -> bool:
-        """Returns True if a path is meant for a chain, even for an unknown one."""
+        """Returns True if the path belongs to an embedded chain. The chain's name is not
+        checked."""
         return path.startswith("/evm/") or path == SOLANA_PATH
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,10 +134,10 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses a JSON document, keeping ids as they were sent. Raises ValueError.
+    """Parses a JSON document, keeping ids as they were sent. Raises ValueError. py-evm sets
+    Python's recursion limit so high that a deeply nested document would crash the process.
 
-    py-evm raises Python's recursion limit so far that a deeply nested document would end the
-    process. The depth is therefore checked before parsing whenever it could be large.
+    Before parsing, the depth is therefore checked if the document has more than SHALLOW brackets.
     """
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)

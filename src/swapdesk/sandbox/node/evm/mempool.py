@@ -1,9 +1,10 @@
-"""The pool of transactions that wait for a block of one chain, ordered by sender, nonce and tip.
+"""The pool of transactions that wait for a block of one chain.
 
-A ``Candidate`` has been checked in form and signature and is for this chain. A transaction after a
-gap of nonces is kept until the gap is filled. A second transaction of the same nonce replaces the
-first if it pays a tenth more. The numbers of transactions per sender and in the pool are limited.
-The pool is not durable: after the node was killed, senders must send the same bytes again.
+A ``Candidate`` is a transaction whose form, signature and chain id were checked. A transaction that
+follows a gap of nonces is kept until the gap is filled. A second transaction with the same nonce
+replaces the first if it pays a tenth more. The numbers of transactions per sender and in the pool
+are limited. The pool is not durable: after the node was killed, senders must send the same bytes
+again.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ MOST_BYTES = 128 * 1024
 """Most bytes of a transaction, as in geth's pool."""
 _KINDS = (0, 1, 2, 4)
 _FIRST_OLD = 0xC0
-"""Lowest first byte of a transaction from before typed transactions, which is an RLP list."""
+"""Lowest first byte of a transaction in the format from before typed transactions, which is an RLP
+list."""
 _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
 class Candidate(Struct, frozen=True):
-    """A checked transaction.
+    """A transaction whose form and signature were checked.
 
     ``max_fee`` and ``max_tip`` are wei per gas (both are the gas price before EIP-1559). ``cost``
-    is the most it can take from its sender. ``awaited`` means that somebody waits for its
+    is the most wei that it can take from its sender. ``awaited`` is True if somebody waits for its
     confirmations.
     """
 
@@ -61,9 +63,10 @@ class Candidate(Struct, frozen=True):
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that needs no state. Raises Problem with the
-    message that geth would give. The chain id is checked here, because py-evm accepts transactions
-    of every chain."""
+    """Decodes a transaction and checks everything that does not depend on the chain's state.
+    ``awaited`` says whether somebody waits for its confirmations. Raises Problem with the message
+    that geth would give. The chain id is checked here, because py-evm accepts transactions of every
+    chain."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
@@ -126,7 +129,8 @@ def _require_gas(transaction: Any) -> None:
 
 
 def intrinsic_gas(transaction: Any) -> int:
-    """Returns the gas used before the first opcode, including the gas for the words of initcode."""
+    """Returns the gas that the transaction uses before its first opcode, including the gas for the
+    words of initcode if it creates a contract."""
     creates = transaction.to == CREATE_CONTRACT_ADDRESS
     words = 2 * ((len(transaction.data) + 31) // 32) if creates else 0
     return int(transaction.intrinsic_gas) + words
@@ -163,8 +167,9 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Adds a transaction whose sender has this nonce and balance after the newest block. Raises
-        Problem with the message that geth would give, and then nothing has changed."""
+        """Adds a transaction. ``nonce`` and ``balance`` are those of its sender after the newest
+        block. Raises Problem with the message that geth would give, and then nothing has
+        changed."""
         if candidate.hash in self._by_hash:
             raise Problem("already known")
         if candidate.nonce < nonce:
@@ -190,7 +195,8 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes the transactions of these senders whose nonce has been used."""
+        """Removes those waiting transactions of ``senders`` whose nonce was used in a block.
+        ``nonce_of`` returns an account's next nonce after the newest block."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):
@@ -198,16 +204,16 @@ class Mempool:
                     self._remove(candidate)
 
     def next_nonce(self, sender: bytes, nonce: int) -> int:
-        """Returns the sender's first unused nonce, counting waiting transactions that follow
-        ``nonce`` without a gap as used."""
+        """Returns the first nonce from ``nonce`` on that no waiting transaction of the sender
+        uses."""
         held = self._by_sender.get(sender, {})
         while nonce in held:
             nonce += 1
         return nonce
 
     def ready(self, nonce_of: NonceOf, base_fee: int, gas_limit: int) -> list[Candidate]:
-        """Returns the transactions for the next block: the best tips first, each sender's nonces in
-        order, within the gas limit."""
+        """Returns the transactions for the next block, within its gas limit. Those with the highest
+        tip come first, but the nonces of each sender stay in order."""
         row: list[tuple[int, int, Candidate]] = []
         arrivals = {transaction_hash: place for place, transaction_hash in enumerate(self._by_hash)}
 
@@ -230,8 +236,8 @@ class Mempool:
         return chosen
 
     def waits_for_fee(self, nonce_of: NonceOf, lowest_base_fee: int) -> bool:
-        """Returns True if some waiting transaction could be executed at the chain's lowest base
-        fee."""
+        """Returns True if a waiting transaction offers enough to be executed at the chain's lowest
+        base fee."""
         firsts = (held.get(nonce_of(sender)) for sender, held in self._by_sender.items())
         return any(first is not None and first.tip_at(lowest_base_fee) >= 0 for first in firsts)
 

@@ -1,4 +1,4 @@
-"""The JSON-RPC methods of one chain, as unmodified clients call them.
+"""The JSON-RPC methods of one chain, in the form that unmodified Ethereum clients expect.
 
 Any other method is answered with -32601; there are no proofs, traces, filters or subscriptions.
 ``forged_receipt`` makes the receipt that a lying node returns.
@@ -43,8 +43,8 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """Returns a false receipt: the opposite status for a mined transaction, success in the newest
-    block for a waiting one; None without either."""
+    """Returns a false receipt. For a mined transaction (``receipt``) it has the opposite status;
+    for a waiting one it claims success in the block ``head``. None if both are None."""
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
@@ -56,10 +56,10 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """Returns the block number that a tag or a quantity means.
+    """Returns the block number that ``value``, a tag or a hex number, means.
 
-    ``finalized`` blocks have the confirmations that exchanges wait for, ``safe`` blocks half of
-    them. Raises Problem.
+    ``finalized`` means the newest block with as many confirmations as exchanges wait for, ``safe``
+    one with half as many. Raises Problem.
     """
     head = chain.head.number
     deep = chain.terms.confirmations - 1
@@ -76,8 +76,8 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """Returns the block that a tag or a number means; None if there is no such block. Raises
-    Problem."""
+    """Returns the block that ``value`` means: a tag, a hex number, or None for the newest block.
+    Returns None if there is no such block. Raises Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 
@@ -143,7 +143,8 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
 
 Run = Callable[..., Awaitable[Any]]
 Table = dict[str, tuple[Run, int, int]]
-"""Methods by name, each with its least and most number of arguments."""
+"""JSON-RPC methods by name, each as the function that runs it with the least and the largest number
+of arguments."""
 
 
 def constant(value: object) -> Run:
@@ -154,8 +155,8 @@ def constant(value: object) -> Run:
 
 
 class Methods:
-    """Answers the JSON-RPC methods of one chain: those defined here and the methods ``more``, which
-    other parts such as the bundler add."""
+    """Answers the JSON-RPC methods of one chain. ``more`` are methods that other parts add, such as
+    the bundler."""
 
     def __init__(self, chain: LiveChain, more: Table | None = None) -> None:
         self._chain = chain

@@ -1,7 +1,7 @@
 """The embedded EVM node: every EVM chain of the sandbox in one process.
 
-A ``LiveChain`` is a chain as clients meet it: its pool, its newest block, and the beat at which
-blocks are made. It lives on the event loop. Blocks are executed in the writer's thread and become
+A ``LiveChain`` is a chain as clients see it: its pool, its newest block, and the schedule by which
+blocks are made. It is used on the event loop. Blocks are executed in the writer's thread and become
 part of the chain once they are durable, so that a killed node never takes back what a client has
 seen. Slow reads run in the reader's thread.
 
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 RETRY_SECONDS = 1.0
-"""Seconds until a block that could not be stored is tried again."""
+"""Seconds after which a block that could not be stored is made again."""
 
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class LiveChain:
 
     @property
     def rest_seconds(self) -> float:
-        """Seconds until the next block may be made; 0.0 if it is due or being made."""
+        """Seconds until the next block may be made; 0.0 if it may be made now."""
         return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
 
     def ready(self) -> list[Candidate]:
@@ -149,22 +149,24 @@ class LiveChain:
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call that is executed after a block. ``state`` are overrides of
-        the accounts at that block. Raises Problem."""
+        """Returns the output of a call that is executed on the state after ``block``. ``state`` are
+        overrides of that state. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 
     async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
-        """Returns the gas that a request needs after a block. Raises Problem."""
+        """Returns a gas limit with which the call succeeds on the state after ``block``. ``state``
+        are overrides of that state. Raises Problem."""
         return await _in(self._reader, self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
-        """Returns the blocks of ``eth_simulateV1``. Raises Problem."""
+        """Returns the result of ``eth_simulateV1`` on the state after ``block``. ``asked`` is the
+        request's first parameter. Raises Problem."""
         now = self._beats.now().timestamp
         return await _in(self._reader, self._calls.simulate, block, now, asked)
 
     async def produce(self) -> None:
-        """Makes a block whenever one is due and needed, until cancelled."""
+        """Makes blocks when transactions or confirmations call for them, until cancelled."""
         while True:
             seconds = await self._step()
             if seconds is None:
@@ -184,10 +186,10 @@ class LiveChain:
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Makes one block, or due empty ones, if a block is due and needed.
+        """Makes one block with waiting transactions, or the empty blocks that are due.
 
-        Returns the seconds until the next step; None if nothing is to do until a transaction is
-        sent.
+        Returns the seconds until the next step; None if nothing has to be done until a transaction
+        is sent.
         """
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
@@ -233,11 +235,11 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Returns a signed transaction with ``fields``: gas, value, data, max_fee_per_gas,
-    max_priority_fee_per_gas.
+    """Returns a signed transaction.
 
-    A caller that must not pay twice stores the bytes before ``submit``, and submits the same bytes
-    again after a crash.
+    ``fields`` are gas, value, data, max_fee_per_gas and max_priority_fee_per_gas. A caller that
+    must not pay twice stores the bytes before ``submit``, and submits the same bytes again after a
+    crash.
     """
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
@@ -246,8 +248,8 @@ def signed_transaction(
 
 
 class ChainAccount:
-    """Signs and sends for one key on one chain, one transaction at a time, so that nonces follow
-    one another."""
+    """Signs and sends the transactions of one key on one chain, one at a time, so that nonces
+    follow one another."""
 
     def __init__(self, chain: LiveChain, key: SandboxKey) -> None:
         self._chain = chain
@@ -266,7 +268,8 @@ class ChainAccount:
         payload: bytes = b"",
         gas: int | None = None,
     ) -> bytes:
-        """Signs a transaction with the next nonce; ``gas`` is estimated unless given.
+        """Signs a transaction with the account's next nonce; if ``gas`` is None, the gas limit is
+        estimated.
 
         Raises Problem, for example if the transaction would revert.
         """
@@ -289,7 +292,8 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Returns the next nonce, counting the transactions that wait in the pool."""
+        """Returns the account's first nonce that is used neither in a block nor by a transaction
+        that waits in the pool."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
@@ -302,10 +306,10 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs a transaction and submits it; returns the hash at once.
+        """Signs a transaction and submits it; returns its hash at once.
 
         Raises Problem, and then nothing was sent. Set ``awaited`` to False if nobody waits for its
-        confirmations (LiveChain.submit).
+        confirmations (see LiveChain.submit).
         """
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
@@ -313,10 +317,10 @@ class ChainAccount:
 
 
 class EvmNode:
-    """The EVM chains in a directory, by short name; each is opened if it is stored, else begun.
-    Needs a running loop.
+    """The EVM chains in a directory, by short name. A chain that is stored is opened, any other is
+    begun.
 
-    Raises ChainFileMismatch, LogDamaged, OSError.
+    Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError.
     """
 
     def __init__(
@@ -370,12 +374,13 @@ class EvmNode:
         return account
 
     async def fund(self, chain: str, address: bytes, wei: int) -> bytes:
-        """Sends coins from the faucet; returns the hash at once. Raises Problem, KeyError."""
+        """Sends coins from the faucet; returns the transaction's hash at once. Raises Problem, and
+        KeyError for an unknown chain."""
         if wei <= 0:
             raise Problem("the amount must be above 0")
         return await self.account(chain, FAUCET).send(address, value=wei)
 
     async def confirmed(self, chain: str, transaction_hash: bytes) -> Document:
-        """Waits until a transaction is in a block; returns its receipt. Raises Problem,
-        KeyError."""
+        """Waits until a transaction is in a block; returns its receipt. Raises Problem, and
+        KeyError for an unknown chain."""
         return await self.chains[chain].confirmed(transaction_hash)

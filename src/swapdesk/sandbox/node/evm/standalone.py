@@ -1,4 +1,4 @@
-"""Serves the embedded chains alone (``swapdesk node``), until told to end.
+"""Serves the embedded chains without a service (``swapdesk node``), until told to end.
 
 Prints one JSON line when ready: ``{schemaVersion, "chains": [{shortName, kind, chainId, rpc},
 ...]}``.
@@ -43,8 +43,8 @@ from swapdesk.sandbox.tables import ChainIds, chain_lines
 def run_node(data: Path, *, host: str, port: int, speed: Decimal, ids: ChainIds) -> int:
     """Serves the chains; ``port`` 0 takes a free port.
 
-    Returns an exit code: 0 if it ended cleanly, 2 if the options or the data directory do not allow
-    it.
+    Returns an exit code: 0 after a clean end, 2 if the options or the data directory cannot be
+    used.
     """
     import uvloop
 

@@ -50,7 +50,7 @@ code_hash = lru_cache(maxsize=512)(keccak)
 
 
 def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
-    """Returns the changes of block 0, in which a contract has nonce 1 (EIP-161)."""
+    """Returns the values that block 0 sets for these accounts. A contract has nonce 1 (EIP-161)."""
     changes: Changes = {}
     for address, account in accounts.items():
         changes[address + _BALANCE] = packed(account.balance)
@@ -63,7 +63,8 @@ def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
 
 
 def next_root(root: bytes, changes: Changes) -> bytes:
-    """Returns the digest of the state after a block; without changes it stays the same."""
+    """Returns the digest of the state after a block: a hash of ``root``, the digest before the
+    block, and the block's changes. Without changes it is ``root``."""
     if not changes:
         return root
     parts = [root]
@@ -75,7 +76,8 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 class StateHistory:
     """The values of all keys after every block.
 
-    It grows on one thread, when a block is published; any thread may read the blocks before that.
+    New values are added by one thread, when a block is published; any thread may read the values
+    after published blocks.
     """
 
     def __init__(self) -> None:
@@ -89,13 +91,14 @@ class StateHistory:
         return AccountsAt(self, number)
 
     def value(self, key: bytes, number: int) -> bytes:
-        """Returns the value of a key after a block."""
+        """Returns the value of a key after the block with this number; empty if the key was never
+        set."""
         values = self._values.get(key, ())
         place = bisect_right(values, number, key=_NUMBER)
         return values[place - 1][1] if place else b""
 
     def slots_of(self, address: bytes) -> list[bytes]:
-        """Returns the keys of all slots of an account that ever held a value."""
+        """Returns the keys of those storage slots of an account that have ever held a value."""
         keys = list(self._values)  # at once: another thread may add to it
         return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
@@ -124,16 +127,18 @@ class AccountsAt:
 class ChangingAccounts(AccountsAt):
     """Accounts that transactions change, with the methods that py-evm expects of its ``AccountDB``.
 
-    ``state_root`` is only what py-evm remembers with a snapshot; nothing here depends on it.
+    ``state_root`` exists only because py-evm records it with a snapshot; nothing here depends on
+    it.
     """
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)
         self.state_root = state_root
         self.changes: Changes = {}
-        """Values that changed since the block began."""
+        """The values that changed since the block began, by key."""
         self._before: Changes = {}
-        """Values, at the beginning of the transaction, of the keys that the transaction changed."""
+        """The values that keys had at the beginning of the transaction, for those keys that the
+        transaction changed."""
         self._warm: Changes = {}
         self._undo: list[tuple[Changes, bytes, bytes | None]] = []
         self._places: dict[int, int] = {}
@@ -152,8 +157,8 @@ class ChangingAccounts(AccountsAt):
         self._change(slot_key(address, slot), packed(value))
 
     def delete_storage(self, address: bytes) -> None:
-        """Deletes all storage of an account. An account without code can only have storage that was
-        set in this block."""
+        """Sets all storage of an account to 0. An account without code can only have storage that
+        was set in this block."""
         stored = self._history.slots_of(address) if self.get_code(address) else []
         for key in {*stored, *self.changes}:
             if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1:
@@ -209,8 +214,8 @@ class ChangingAccounts(AccountsAt):
         self._set(self._warm, slot_key(address, slot), b"")
 
     def record(self) -> int:
-        """Returns a new checkpoint, to which changes can be reverted; py-evm uses the same
-        checkpoint for transient storage."""
+        """Returns a new checkpoint, to which changes can be reverted. py-evm uses the same
+        checkpoint for transient storage, which it keeps itself."""
         checkpoint = get_next_checkpoint()
         self._places[checkpoint] = len(self._undo)
         return checkpoint
@@ -224,7 +229,7 @@ class ChangingAccounts(AccountsAt):
                 values[key] = old
 
     def commit(self, checkpoint: int) -> None:
-        """Does nothing: changes that are not reverted stay."""
+        """Does nothing, because changes that are not reverted remain anyway."""
 
     def lock_changes(self) -> None:
         """Begins a transaction. Changes that were made before this call can no longer be
@@ -232,8 +237,8 @@ class ChangingAccounts(AccountsAt):
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the changes of the block. Keys whose value is again the one from before the block
-        are left out."""
+        """Returns the values that the block changed. A key that was changed back to its value
+        before the block is left out."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
@@ -272,10 +277,9 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Executes transactions that the pool admitted.
+    """Executes transactions from the pool, which has checked their form and signature.
 
-    The pool has checked form and signature. Balance and nonce are checked here, against the current
-    state.
+    Balance and nonce are checked here, against the current state.
     """
 
     def validate_transaction(self, transaction: Any) -> None:
@@ -283,8 +287,8 @@ class AdmittedExecutor(PragueTransactionExecutor):
 
 
 class SandboxState(PragueState):
-    """py-evm's Prague state over ``ChangingAccounts``. ``limit`` sets the deadline of the next
-    execution in ``seconds`` from now, measured by ``monotonic``."""
+    """py-evm's Prague state over ``ChangingAccounts``. Its method ``limit`` sets a time limit for
+    the next execution, in seconds by the clock ``monotonic``."""
 
     computation_class = BoundedComputation
     transaction_executor_class = AdmittedExecutor
@@ -294,7 +298,7 @@ class SandboxState(PragueState):
     _ticks = 0
 
     def set_system_contracts(self) -> None:
-        """Does nothing: block 0 has the system contracts."""
+        """Does nothing, because block 0 already contains the system contracts."""
 
     @property
     def accounts(self) -> ChangingAccounts:
@@ -306,7 +310,8 @@ class SandboxState(PragueState):
         self._until = monotonic() + seconds
 
     def tick(self, cost: int) -> None:
-        """Counts the cost of an opcode, and now and then checks the deadline. Raises TooLong."""
+        """Adds up the cost of executed opcodes and checks the time limit whenever enough has
+        accumulated. Raises TooLong."""
         self._ticks += cost
         if self._ticks >= _LOOK_EVERY:
             self._ticks = 0
@@ -321,7 +326,8 @@ TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B
 
 
 class CallComputation(BoundedComputation):
-    """A computation that logs transfers of the coin, if the state's ``shows_transfers`` is set."""
+    """A computation that also logs the coin transfers of a call, if the state's ``shows_transfers``
+    is True."""
 
     def __init__(self, state: Any, message: Any, transaction_context: Any) -> None:
         super().__init__(state, message, transaction_context)

@@ -1,10 +1,10 @@
-"""The wallets of exchanges and payer on one embedded EVM chain.
+"""The wallets of the exchanges and of the payer of deposits on one embedded EVM chain.
 
-Addresses are known at once; py-evm is loaded only once the chain is open. Nothing is stored here,
-because the books (``node.ledger``) store the number and the bytes of every payment. A block does
-not show which coins a contract paid. For the sandbox's own smart accounts, these payments are read
-from the calldata of the operation. The EntryPoint's event says whether the operation's calls were
-made; either all of them were made or none.
+Their addresses are known at once; py-evm is loaded only once the chain is open. Nothing is stored
+here, because the books (``node.ledger``) store the number and the bytes of every payment. A block
+does not show the coins that a contract paid. For the sandbox's own smart accounts, these payments
+are read from the calldata of the operation. The EntryPoint's event says whether the operation's
+calls were made; either all of them were made or none.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ CoinPayment = tuple[int, str, str, int]
 def inner_payments(
     to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
 ) -> Iterator[CoinPayment]:
-    """Yields the coins that successful operations of a transaction paid; nothing for a transaction
-    that is no bundle."""
+    """Yields the coin payments that the successful UserOperations of a transaction made. Yields
+    nothing for a transaction to any contract but the EntryPoint. ``code_at`` returns the code at an
+    address."""
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)
@@ -81,24 +82,24 @@ COIN_GAS, TOKEN_GAS = 100_000, 200_000
 paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""A payment offers up to this many times the current base fee. If the base fee rises above that,
-the payment has to wait."""
+"""A payment offers as its highest fee this many times the current base fee. If the base fee rises
+above that, the payment has to wait."""
 _KNOWN = 4_096
 AT_ONCE = 500
-"""Blocks that the books read in one step."""
+"""Number of blocks that the books read in one step."""
 
 _TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
-    """The ChainWallets of one of the EVM chains in an embedding."""
+    """The implementation of ChainWallets on one embedded EVM chain."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
         self.began = 0
         self.at_once = AT_ONCE
         self.embedding: Embedding
-        """Set once the process has opened the embedding."""
+        """The embedding of the EVM chains. It is set once the process has opened it."""
         self._key = lru_cache(maxsize=_KNOWN)(partial(sandbox_key, key))
 
     @property
@@ -147,8 +148,8 @@ class EvmWallets:
         return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """Returns None: a payment waits in the mempool until it is in a block, and can only fail
-        there."""
+        """Returns None, because a payment waits in the mempool until it is in a block, and can only
+        fail there."""
         return None
 
     @property
@@ -156,10 +157,10 @@ class EvmWallets:
         return self._live().head.number
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields the payments in coins, also those by the sandbox's smart accounts, and the token
-        transfers.
+        """Yields the coin payments and token transfers in the blocks ``first`` to ``last``.
 
-        Coins that other contracts pay are missing, because they leave no trace in a block.
+        Coin payments by the sandbox's smart accounts are included. Those by other contracts are
+        not, because they leave no trace in a block.
         """
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
@@ -167,7 +168,8 @@ class EvmWallets:
                 yield from payments_of(block, transaction, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Returns the base units of an address after the newest block."""
+        """Returns the balance of an address after the newest block, in the token's smallest
+        unit."""
         from swapdesk.sandbox.evm_world.genesis import balance_slot
 
         accounts = self._live().accounts
@@ -182,7 +184,8 @@ class EvmWallets:
 def payments_of(
     block: Block, transaction: MinedTransaction, code_at: CodeAt
 ) -> Iterable[IncomingPayment]:
-    """Yields the payments of coins and tokens that a transaction of a block made."""
+    """Yields the payments of coins and tokens that one transaction of a block made; nothing if the
+    transaction failed. ``code_at`` returns the code at an address."""
     if not transaction.succeeded:
         return
     signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()

@@ -1,10 +1,10 @@
-"""The embedded Solana chain: LiteSVM executes each transaction once, at sandbox time, and the
-result is on disk before it is announced.
+"""The embedded Solana chain.
 
-The chain begins with a snapshot: coins of the faucet, the maker and the exchanges, and the
-catalogue's mints. The log has every transaction with the accounts that it changed; a start restores
-the accounts and executes nothing again. No later snapshot is written, because clients may ask for
-any transaction by its signature, so a snapshot would have to contain the whole log.
+LiteSVM executes each transaction once, at sandbox time, and the result is on disk before any client
+gets an answer. The chain begins with a snapshot: coins of the faucet, the maker and the exchanges,
+and the catalogue's mints. The log has every transaction with the accounts that it changed; a start
+restores the accounts and executes nothing again. No later snapshot is written, because clients may
+ask for any transaction by its signature, so a snapshot would have to contain the whole log.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ from swapdesk.sandbox.node.solana.terms import CHAIN
 
 
 class FirstState(Struct, frozen=True, array_like=True):
-    """The beginning of a chain. ``accounts`` are by address; addresses and accounts are
-    serialized."""
+    """The first snapshot of a chain: its genesis hash, the sandbox time at which it began, and its
+    accounts by address. Addresses and accounts are serialized."""
 
     genesis: str
     began_ms: int
@@ -64,11 +64,11 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """An executed transaction, with the accounts that it changed: serialized, None for a deleted
-    account.
+    """An executed transaction and its effect.
 
-    ``error`` is the error in Solana's JSON. ``meta`` is the ``meta`` of ``getTransaction``, as JSON
-    bytes.
+    ``raw`` is the transaction, ``error`` the error in Solana's JSON (None for success), and
+    ``meta`` the ``meta`` of ``getTransaction`` as JSON. The accounts that the transaction changed
+    are stored by address, in serialized form; a deleted account is None.
     """
 
     height: int
@@ -93,12 +93,13 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
 
 
 EXPIRED, REPEATED = "BlockhashNotFound", "AlreadyProcessed"
-"""Solana's names of the reasons for which a transaction is not executed at all."""
+"""Solana's names of the two reasons for which a transaction is not executed: its blockhash is not
+valid, or it was executed before."""
 
 
 class SolanaChain:
-    """The chain in ``directory``, which is begun if it does not exist. ``now_ms`` returns sandbox
-    time in milliseconds.
+    """The chain in ``directory``, which is begun if it does not exist there. ``now_ms`` returns
+    sandbox time in milliseconds.
 
     Raises OSError, LogDamaged, and ChainFileMismatch if the stored chain began with other tokens or
     keys.
@@ -113,7 +114,7 @@ class SolanaChain:
         self._naming: dict[Pubkey, list[int]] = defaultdict(list)
         self._messages: set[bytes] = set()
         self._held: dict[Pubkey, set[Pubkey]] = defaultdict(set)
-        """Addresses of the token accounts that an owner has or had."""
+        """The addresses of token accounts that each owner has or once had."""
         snapshot, payloads = self._log.read()
         if snapshot is None:
             snapshot = msgspec.msgpack.encode(
@@ -141,11 +142,11 @@ class SolanaChain:
     def signed(
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
-        """Signs a transaction over the newest blockhash; returns it with the last height at which
-        it is valid.
+        """Builds and signs a transaction with the newest blockhash; returns it with the last height
+        at which it is valid.
 
-        The first signer pays. ``memo`` makes the transaction unique, because two equal transactions
-        would count as one.
+        The first signer pays the fee. ``memo`` makes the transaction unique, because two equal
+        transactions would count as one.
         """
         blockhash, last = self.blocks.latest(self.blocks.now().height)
         message = MessageV0.try_compile(
@@ -159,10 +160,12 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns why a transaction is not executed now; None if it may be.
+        """Returns an outcome with the reason why a transaction must not be executed now; None if it
+        may be executed.
 
-        A repeated transaction is recognized by its message, because its signer can sign the same
-        message again with another signature.
+        With ``any_blockhash`` its blockhash is not checked. A transaction that was executed before
+        is recognized by its message, because its signer can sign the same message again with
+        another signature.
         """
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
@@ -174,8 +177,8 @@ class SolanaChain:
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
         """Executes a transaction at most once; the result is durable when this returns.
 
-        A transaction that is not signed or cannot pay its fee leaves nothing behind. Raises
-        OSError, and then nothing happened.
+        A transaction that is not signed or cannot pay its fee has no effect. Raises OSError if the
+        result could not be stored, and then the transaction has no effect.
         """
         refused = self.refusal(transaction)
         if refused is not None:
@@ -216,7 +219,8 @@ class SolanaChain:
         return None if place is None else self._mined[place]
 
     def between(self, first: int, last: int) -> list[Mined]:
-        """Returns what was executed from one height to another, both included, in that order."""
+        """Returns the transactions that were executed at the heights ``first`` to ``last``, in
+        order."""
         low, high = (
             bisect_left(self._mined, at, key=attrgetter("height")) for at in (first, last + 1)
         )
@@ -225,8 +229,8 @@ class SolanaChain:
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
         """Returns the transactions that name an address, the newest first.
 
-        They are older than ``before`` and newer than ``until`` (signatures; an unknown signature
-        sets no limit).
+        ``before`` and ``until`` are signatures: only transactions older than the first and newer
+        than the second are returned. None or an unknown signature sets no limit.
         """
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
@@ -234,7 +238,8 @@ class SolanaChain:
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Returns the token accounts of an owner, sorted by address."""
+        """Returns the token accounts that ``owner`` has, sorted by address, each with its address,
+        its account and its decoded content."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)
@@ -276,8 +281,9 @@ class SolanaChain:
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
-    """Returns the accounts with which the chain begins: coins of the faucet, the maker and the
-    exchanges, and the catalogue's mints with their holders."""
+    """Returns the accounts with which the chain begins, in serialized form, by address: those that
+    hold the coins of the faucet, the maker and the exchanges, and the catalogue's mints with the
+    token accounts of their holders."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
     lamports = wallet_lamports()
     wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}

@@ -1,5 +1,5 @@
-"""The beginning of the Solana chain: the catalogue's mints at their own addresses, SOL for the
-faucet, and what the exchanges trade with."""
+"""The beginning of the Solana chain: the catalogue's mints at the addresses that the catalogue
+states, SOL for the faucet, and the tokens with which the exchanges and the maker trade."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from swapdesk.sandbox.world import WorldToken, world_tokens
 FAUCET = "faucet"
 """Name of the account that holds the SOL to give away."""
 MINTER = "mint"
-"""Name of the account that may make tokens of every catalogue mint."""
+"""Name of the account that may mint tokens of every catalogue mint."""
 
 MAKER = "atoll"
-"""Name of the account that holds the tokens Atoll quotes, and signs Atoll's half of each swap."""
+"""Name of the account that holds the tokens which the venue Atoll trades, and that signs Atoll's
+half of each swap."""
 
 FAUCET_LAMPORTS = 500_000_000 * 10**9
 MAKER_LAMPORTS = 1_000_000 * 10**9
 MAKER_DOLLARS = 50_000_000
-"""Dollars that the maker holds of each token, at its base price."""
+"""Value in dollars of each token that the maker holds, at the token's base price."""
 WALLET_LAMPORTS = 10_000 * 10**9
-"""Lamports for fees and rent that an exchange's wallet has on top of what it trades with."""
+"""Lamports for fees and rent that an exchange's wallet has in addition to what it trades with."""
 _MOST_UNITS = 1 << 62
-"""Most units that the maker holds of a token: a quarter of what a token account can count, so that
-more can be minted."""
+"""Largest number of units that the maker holds of a token: a quarter of what a token account can
+count, so that more can be minted."""
 NATIVE_MINT = "So11111111111111111111111111111111111111112"
 """The mint of wrapped SOL, whose tokens only the token program can make."""
 
@@ -39,7 +40,8 @@ NATIVE_MINT = "So11111111111111111111111111111111111111112"
 class FirstMint(Struct, frozen=True):
     """A mint that exists on the chain from the beginning.
 
-    ``held`` are the maker's units; ``reserves`` are (name of the wallet, units) of the exchanges.
+    ``held`` are the units that the maker holds; ``reserves`` are the units of the exchanges'
+    wallets, as (name of the wallet, units).
     """
 
     address: str
@@ -53,8 +55,8 @@ class FirstMint(Struct, frozen=True):
 
 
 def catalogue_mints() -> list[FirstMint]:
-    """Returns a mint for every token of the catalogue that has a contract on this chain, other than
-    wrapped SOL."""
+    """Returns a mint for every token of the catalogue that has a contract on this chain. Wrapped
+    SOL is left out."""
     return [
         FirstMint(token.address, token.row.decimals, _held(token), tuple(reserves_of(token)))
         for token in world_tokens().values()
@@ -74,7 +76,8 @@ def _held(token: WorldToken) -> int:
 
 
 def wallet_lamports() -> dict[str, int]:
-    """Returns the lamports of each exchange wallet at the beginning, by name."""
+    """Returns the lamports that each wallet of an exchange has at the beginning, by the wallet's
+    name."""
     (coin,) = (
         token for token in world_tokens().values() if token.row.chain == CHAIN and token.row.native
     )
@@ -86,13 +89,14 @@ def wallet_lamports() -> dict[str, int]:
 
 
 def key_seed(key: bytes, name: str) -> bytes:
-    """Returns 32 bytes for the account ``name`` of the sandbox with this ``sandbox.key``."""
+    """Returns the 32 bytes from which the key of the account ``name`` is made, derived from the
+    sandbox's secret ``key``."""
     return hmac.new(key, b"solana account\0" + name.encode(), hashlib.sha256).digest()
 
 
 def genesis_hash(key: bytes) -> str:
-    """Returns the genesis hash, which differs between sandboxes and between different first
-    accounts."""
+    """Returns the chain's genesis hash in base58. It differs between sandboxes, and between chains
+    that begin with different accounts."""
     mints = "".join(
         f"{first_mint.address} {first_mint.decimals} {first_mint.held} {first_mint.reserves}\n"
         for first_mint in catalogue_mints()

@@ -1,7 +1,7 @@
-"""LiteSVM: executes and simulates transactions over accounts in memory, with results as Solana's
+"""Executes and simulates transactions in LiteSVM, over accounts in memory, with results as Solana's
 JSON.
 
-The machine does not detect repeated transactions. ``Blocks`` derives the height and the valid
+LiteSVM is not used to detect repeated transactions. ``Blocks`` derives the height and the valid
 blockhashes from the time.
 """
 
@@ -34,7 +34,7 @@ SLOTS_PER_EPOCH = 432_000
 
 
 class Instant(Struct, frozen=True):
-    """A moment of the chain: block height, and seconds since 1970."""
+    """A moment of the chain: its block height, and its time in seconds since 1970."""
 
     height: int
     seconds: int
@@ -44,7 +44,7 @@ class Instant(Struct, frozen=True):
         return self.height + SKIPPED_SLOTS
 
     def less(self, blocks: int) -> Instant:
-        """Returns a moment with the same time and a height that is ``blocks`` lower."""
+        """Returns a moment with the same time and a height that is lower by ``blocks``."""
         return Instant(self.height - blocks, self.seconds)
 
 
@@ -70,8 +70,8 @@ class Blocks:
         return Instant(self._reached, now // 1000)
 
     def latest(self, height: int) -> tuple[bytes, int]:
-        """Returns the hash of the block at a height, and the last height at which that hash is
-        valid."""
+        """Returns the blockhash at a height, and the last height at which a transaction with this
+        blockhash is valid."""
         return self._hash(height), height + WINDOW
 
     def is_good(self, blockhash: bytes) -> bool:
@@ -80,17 +80,18 @@ class Blocks:
         return any(self._hash(height) == blockhash for height in range(newest - WINDOW, newest + 1))
 
     def _hash(self, height: int) -> bytes:
-        """Returns the blockhash at a height, the same before and after a restart."""
+        """Returns the blockhash at a height. It is derived from the key, so it is the same after a
+        restart."""
         purpose = b"solana blockhash\0" + height.to_bytes(8, "big")
         return hmac.digest(self._key, purpose, "sha256")
 
 
 class TransactionOutcome(Struct, frozen=True):
-    """The effect of a transaction.
+    """The effect of a transaction, executed or simulated.
 
     ``error`` is the error in Solana's JSON, None for success. ``before`` and ``after`` are the
-    accounts of the message, in its order. A transaction that was not executed at all has no
-    ``details``.
+    accounts that the message names, in its order. ``details`` is None if the transaction was not
+    executed at all.
     """
 
     error: Any
@@ -100,14 +101,14 @@ class TransactionOutcome(Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """True if the transaction was charged its fee, because it was executed, whether or not it
-        succeeded."""
+        """True if the fee was taken from the payer. That is so if the transaction was executed,
+        even if it failed."""
         return self.error is None or lamports_of(self.after[:1]) < lamports_of(self.before[:1])
 
 
 class SolanaMachine:
-    """Executes transactions in LiteSVM. The machine checks signatures; the chain checks blockhashes
-    and repeats."""
+    """Executes transactions in LiteSVM, which checks their signatures. Blockhashes and repeated
+    transactions are checked by SolanaChain."""
 
     def __init__(self) -> None:
         self._vm = LiteSVM().with_blockhash_check(False).with_transaction_history(0)
@@ -134,7 +135,8 @@ class SolanaMachine:
         return TransactionOutcome(None, result, before, after)
 
     def simulate(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
-        """Executes a transaction without keeping its changes; signatures may be missing."""
+        """Executes a transaction at the moment ``at`` without keeping its changes. Its signatures
+        are not checked and may be missing."""
         keys = transaction.message.account_keys
         before = tuple(map(self.get, keys))
         self._vm.with_sigverify(False)
@@ -186,12 +188,14 @@ def lamports_of(accounts: Sequence[Account | None]) -> list[int]:
 
 TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
 _TOKEN_2022_KINDS = {1: "mint", 2: "account"}
-"""Kinds of Token-2022 accounts with extensions, by the byte after the common part."""
+"""Kinds of Token-2022 accounts with extensions, by the byte that follows the part common to all
+accounts."""
 _PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
 
 
 def read_token_account(account: Account | None) -> TokenAccount | None:
-    """Returns the token account that an account's data holds; None for anything else."""
+    """Returns the decoded token account; None if the account is missing or is not an initialized
+    token account."""
     data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
     return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
 
@@ -202,7 +206,8 @@ def read_mint(account: Account | None) -> Mint | None:
 
 
 def _begun(state: bytes) -> bool:
-    """Returns True if the program has initialized the account, judging by the byte of its state."""
+    """Returns True if the token program has initialized the account. ``state`` is the byte of the
+    account's state."""
     return state != b"\0"
 
 
@@ -218,8 +223,8 @@ def _token_data(account: Account | None, size: int, kind: str) -> bytes | None:
 
 
 def token_amount(units: int, decimals: int) -> dict[str, Any]:
-    """Returns an amount as Solana shows it. ``uiAmount`` is a float, as everywhere on this chain;
-    use ``amount`` to calculate."""
+    """Returns an amount in the form that Solana's JSON-RPC uses. ``uiAmount`` is a float, as in
+    every Solana node; use ``amount`` for calculations."""
     exact = Decimal(units).scaleb(-decimals)
     text = f"{exact:f}"
     if "." in text:
@@ -233,8 +238,8 @@ def token_amount(units: int, decimals: int) -> dict[str, Any]:
 
 
 def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
-    """Returns an account as JSON. ``decimals`` are those of the mint, needed for a token account in
-    ``jsonParsed``."""
+    """Returns an account in the form of Solana's JSON-RPC. For a token account, ``decimals`` are
+    the decimals of its mint, which the encoding ``jsonParsed`` shows; None for other accounts."""
     data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
     if encoding == "base58":
         data = [base58.encode(bytes(account.data)), "base58"]
@@ -299,7 +304,8 @@ Decimals = Callable[[Pubkey], int | None]
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
-    """Returns the balances before and after a transaction, of coins and of tokens."""
+    """Returns the four members of ``meta`` that hold the balances, of coins and of tokens, before
+    and after a transaction."""
     return {
         "preBalances": lamports_of(outcome.before),
         "postBalances": lamports_of(outcome.after),
@@ -333,7 +339,7 @@ def status_of(error: Any) -> dict[str, Any]:
 def record_meta(
     outcome: TransactionOutcome, details: TransactionMetadata, decimals: Decimals
 ) -> dict[str, Any]:
-    """Returns the ``meta`` of ``getTransaction``."""
+    """Returns the ``meta`` that ``getTransaction`` answers for an executed transaction."""
     return {
         **moved(outcome, decimals),
         "err": outcome.error,
@@ -348,8 +354,8 @@ def record_meta(
 
 
 def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
-    """Returns the instructions that programs called, grouped by the instruction that caused
-    them."""
+    """Returns the instructions that programs called, in Solana's JSON, grouped by the instruction
+    of the transaction that caused them."""
     return [
         {
             "index": index,

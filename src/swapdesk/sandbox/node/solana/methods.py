@@ -1,9 +1,9 @@
-"""The JSON-RPC methods of the Solana chain: the chain's state, its accounts, and what a transaction
-would do or did.
+"""The JSON-RPC methods of the Solana chain, for the chain's state, its accounts, and the results of
+transactions, executed or simulated.
 
 A method gets its parameters, a list of values whose last one may be an object of options, and the
-newest block at the commitment asked for. Requests that cannot be answered are refused with Solana's
-codes and words.
+newest block at the commitment that the request names. A request that cannot be answered is refused
+with Solana's codes and messages.
 """
 
 from __future__ import annotations
@@ -65,14 +65,15 @@ R = TypeVar("R", covariant=True)
 
 
 class Base58(Protocol[R]):
-    """A type that can be read from base58 text."""
+    """A type that can be read from base58 text, such as a public key or a signature."""
 
     def from_string(self, text: str, /) -> R: ...
 
 
 class SolanaCode(IntEnum):
     PREFLIGHT_FAILED = -32002
-    """The transaction would fail; ``data`` has the whole result of the simulation."""
+    """Error code for a transaction that would fail; ``data`` of the error has the whole result of
+    the simulation."""
     BAD_SIGNATURE = -32003
     OTHER_VERSION = -32015
     SLOT_NOT_REACHED = -32016
@@ -98,17 +99,19 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""How many blocks older than the newest block the state is that each commitment reads."""
+"""For each commitment, the number of blocks between the newest block and the block that counts as
+the newest at this commitment."""
 
 _LONGEST_TEXT = 1683
-"""Most characters of a transaction in base58: as many as the largest possible packet has. The limit
-is needed because decoding takes quadratic time."""
+"""Largest number of characters of a transaction in base58, which is the length of the largest
+possible packet. The limit is needed because the time of decoding grows with the square of the
+length."""
 
 
 class Params:
-    """The parameters of a call: ``values`` by place, then an object of options.
+    """The parameters of a call: values by position, then an object of options.
 
-    Every method raises Problem for a value that does not fit.
+    Every method raises Problem for a value of the wrong type or form.
     """
 
     def __init__(self, given: Any, values: int) -> None:
@@ -142,7 +145,8 @@ class Params:
         return [read(kind, text) for text in texts]
 
     def packet(self, place: int, encoding: str) -> bytes:
-        """Returns the bytes of the transaction or message at a place."""
+        """Returns the bytes of the transaction or message at a position, decoded from base64 or
+        base58 as ``encoding`` says."""
         text = self.required(place, str)
         if len(text) > _LONGEST_TEXT:
             raise bad_params(f"{len(text)} characters are too large (max: {_LONGEST_TEXT})")
@@ -180,7 +184,7 @@ def _required(value: T | None) -> T:
 
 
 def read(kind: Base58[R], text: Any) -> R:
-    """Reads a key, hash or signature from base58 text. Raises Problem."""
+    """Reads a key, hash or signature of type ``kind`` from base58 text. Raises Problem."""
     try:
         return kind.from_string(text)
     except Exception:  # noqa: BLE001 (the library raises several kinds of its own)
@@ -188,7 +192,7 @@ def read(kind: Base58[R], text: Any) -> R:
 
 
 VERSION = "3.0.0+swapdesk"
-"""Version of the node whose answers are imitated, with a suffix that names this program."""
+"""Version number of the node software that is imitated, with a suffix that names this program."""
 
 
 def with_context(at: Instant, value: Any) -> dict[str, Any]:
@@ -240,15 +244,16 @@ def fee_for_message(chain: SolanaChain, asked: Params, at: Instant) -> dict[str,
 
 
 MOST_WRITTEN = 128
-"""Most accounts that one transaction may lock."""
+"""Largest number of accounts that one transaction may lock for writing."""
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Returns a fee for each of the last WINDOW blocks.
+    """Returns the answer of ``getRecentPrioritizationFees``: a fee for each of the last WINDOW
+    blocks.
 
-    The fee of a block is the highest of several prices: the lowest price that any transaction in
-    the block paid, and, for each account in ``asked``, the lowest price that a transaction writing
-    to this account paid.
+    The fee of a block is the highest of several prices. The first is the lowest price that any
+    transaction in the block paid. For each account that ``asked`` names, there is also the lowest
+    price paid by a transaction that writes to the account.
     """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
@@ -345,8 +350,9 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
 def show_account(
     chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
-    """Returns an account as JSON; None if there is no account. Raises Problem if the encoding is
-    not served or does not fit."""
+    """Returns an account as JSON, in the encoding that ``asked`` names or else in ``default``; None
+    if ``account`` is None. Raises Problem if the encoding is not supported or cannot hold the
+    account's data."""
     encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
@@ -383,7 +389,9 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
-    """Returns the transaction of ``sendTransaction`` after its first checks. Raises Problem."""
+    """Returns the transaction of a ``sendTransaction`` request. Unless the request skips the
+    preflight, the transaction's signatures are checked and it is simulated first. Raises Problem if
+    a check or the simulation fails."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)
@@ -505,8 +513,8 @@ def _require_confirmed(asked: Params) -> None:
 
 
 def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, Any]]:
-    """Returns the signatures of transactions that name an address, the newest first, older than
-    ``before`` and newer than ``until``."""
+    """Returns the answer of ``getSignaturesForAddress``: transactions that name an address, the
+    newest first, older than the signature ``before`` and newer than ``until`` of the request."""
     _require_confirmed(asked)
     limit = asked.options.get("limit", MOST_SIGNATURES)
     if type(limit) is not int or not 0 < limit <= MOST_SIGNATURES:
@@ -539,7 +547,8 @@ def _entry(mined: Mined, now: Instant) -> dict[str, Any]:
 
 
 NOT_SERVED = ("dataSlice", "accounts")
-"""Options that are not served: ``dataSlice`` of account methods, ``accounts`` of a simulation."""
+"""Options of requests that are refused because they are not supported: ``dataSlice`` of account
+methods, ``accounts`` of a simulation."""
 Method = Callable[[SolanaChain, Params, Instant], Any]
 
 METHODS: dict[str, tuple[int, Method]] = {
@@ -565,11 +574,12 @@ METHODS: dict[str, tuple[int, Method]] = {
     "getTransaction": (1, transaction),
     "getSignaturesForAddress": (1, signatures_for_address),
 }
-"""Methods by name, each with the number of values that it takes before its options."""
+"""JSON-RPC methods by name, each with the number of values that it takes before its options, and
+its function."""
 
 
 def answer(chain: SolanaChain, method: str, given: Any) -> Any:
-    """Returns the result of a method. Raises Problem."""
+    """Calls a JSON-RPC method and returns its result. Raises Problem."""
     if method not in METHODS:
         raise Problem("Method not found", RpcCode.NO_METHOD)
     values, method_called = METHODS[method]

@@ -1,9 +1,9 @@
-"""The Solana chain in a process: begun on first use, open from then on.
+"""The Solana chain in a process: begun on first use, then open to the end of the process.
 
-Only the thread of the event loop uses the chain, since a transaction takes about a millisecond. The
-faucet gives SOL from its own account and makes tokens of the catalogue's mints. ``SolanaWallets``
-are the wallets of exchanges and payer; their addresses are known before the chain has begun.
-Payments are stored in the books (``node.ledger``); here only the chain's latest refusals are kept,
+It is used only on the event loop, since a transaction takes about a millisecond. The faucet gives
+SOL from its own account and mints tokens of the catalogue. ``SolanaWallets`` are the wallets of the
+exchanges and of the payer of deposits; their addresses are known before the chain has begun.
+Payments are stored in the books (``node.ledger``); only the chain's latest refusals are kept here,
 in memory.
 """
 
@@ -55,8 +55,9 @@ SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
 
 
 class SolanaNode:
-    """The Solana chain of one data directory; ``now_ms`` returns sandbox time in milliseconds.
+    """The Solana chain of one data directory.
 
+    ``now_ms`` returns sandbox time in milliseconds. A chain that is stored is opened at once.
     Raises OSError, LogDamaged, and ChainFileMismatch if the directory holds another chain.
     """
 
@@ -99,10 +100,11 @@ class SolanaNode:
         return str(transaction.signatures[0])
 
     async def fund(self, address: str, units: int, mint: str | None = None) -> dict[str, object]:
-        """Pays lamports from the faucet, or tokens of a catalogue mint; returns ``{"signature"}``.
+        """Pays lamports from the faucet, or tokens of a catalogue mint if ``mint`` is given;
+        returns ``{"signature"}``.
 
-        Every call makes a new payment, also if it is repeated, so a caller that must not pay twice
-        has to keep a record. Raises Problem, and then nothing happened.
+        Repeating a call makes another payment, so a caller that must not pay twice has to remember
+        the first. Raises Problem, and then nothing was paid.
         """
         if not 0 < units < 1 << 64:
             raise Problem("the amount must be above 0 and below 2^64")
@@ -146,9 +148,9 @@ class SolanaNode:
 
 
 class SolanaWallets:
-    """The ChainWallets of a Solana node.
+    """The implementation of ChainWallets on Solana.
 
-    Blocks are final here, because there is one producer and nothing is rolled back.
+    All blocks are final, because there is one producer and nothing is rolled back.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -157,7 +159,7 @@ class SolanaWallets:
         # Most blocks are empty, and one comes every 400 ms also while nobody looks.
         self.at_once = 10_000
         self.node: SolanaNode
-        """Set once the process has opened the Solana node."""
+        """The Solana node. It is set once the process has created it."""
         self._key = key
         self._refused: dict[str, str] = {}
 
@@ -208,8 +210,8 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields a payment for every account whose balance was higher after a transaction than
-        before it."""
+        """Yields a payment for each account that received coins or tokens in a transaction. Failed
+        transactions are left out."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)
@@ -231,10 +233,10 @@ class SolanaWallets:
 def _payment(
     chain: SolanaChain, payer: Pubkey, token: WorldToken, receiver: str, units: int
 ) -> list[Instruction]:
-    """Returns the instructions of a payment, which open the receiver's token account at the payer's
-    cost if it does not exist.
+    """Returns the instructions of a payment.
 
-    A receiver that is itself a token account is paid directly; if it is of another mint, the chain
+    If the receiver has no account for the token, one is opened at the payer's cost. A receiver that
+    is itself a token account is paid directly; if that account is of another mint, the chain
     refuses the payment.
     """
     payee = Pubkey.from_string(receiver)
@@ -252,8 +254,8 @@ def _payment(
 
 
 _TOKENS = 256
-"""First position of token payments in a transaction; positions of coin payments are lower, because
-a transaction names fewer accounts."""
+"""The ``position`` of the first token payment in a transaction. Coin payments have lower positions,
+because a transaction names fewer accounts than this."""
 
 
 def _coins(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:

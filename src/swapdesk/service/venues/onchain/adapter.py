@@ -1,7 +1,10 @@
-"""The protocol of every on-chain venue. A quote has no side effects. ``permission`` and
-``next_signature`` say what a wallet has to sign before the venue may take the wallet's tokens;
-``prepare`` says what the wallet has to send. ``progress`` is called until the order has ended.
-Amounts are integers, in the smallest unit of their token."""
+"""The protocol of every on-chain venue.
+
+A quote has no side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
+before the venue may take the wallet's tokens; ``prepare`` says what the wallet has to send.
+``progress`` is called until the order has ended. Amounts are integers, in the smallest unit of
+their token.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ AUTO_SLIPPAGE = Decimal("0.5")
 """Slippage in percent that is used if the request names none."""
 
 CALLDATA_SECONDS = 120
-"""Seconds after the create during which the transaction that the create prepared can be
+"""Seconds after the create request during which the transaction that was prepared for it can be
 executed."""
 
 SIGNATURE_SECONDS = 600
@@ -30,8 +33,10 @@ SIGNATURE_SECONDS = 600
 
 
 class DexRefused(Exception):
-    """Raised if a request does not fit its quote, or if the swap would fail. ``field`` is the wrong
-    parameter of the request; None if no single parameter is wrong."""
+    """Raised if a request does not fit its quote, or if the swap would fail.
+
+    ``field`` is the wrong parameter of the request; None if no single parameter is wrong.
+    """
 
     def __init__(self, reason: str, field: str | None = None) -> None:
         super().__init__(reason)
@@ -53,11 +58,14 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a venue promised with a quote; the plan is stored with the quote. ``least`` is the
-    smallest amount that may be paid: ``out`` minus the slippage. ``path`` lists the contracts of
-    the tokens on the way, in which the wrapped coin stands for a native coin; it is empty for a
-    market maker on Solana. ``fee`` is the part of the sold token that the venue keeps. ``value`` is
-    the wei that the transaction carries. Amounts are in the smallest unit of their token."""
+    """What a venue promised with a quote; the plan is stored with the quote.
+
+    ``least`` is the smallest amount that may be paid: ``out`` minus the slippage. ``path`` lists
+    the contracts of the tokens on the way; the wrapped coin stands for a native coin. ``path`` is
+    empty for a market maker on Solana. ``fee`` is the part of the sold token that the venue keeps.
+    ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of their
+    token.
+    """
 
     amount: int
     out: int
@@ -96,14 +104,12 @@ class Plan(Struct, frozen=True):
 class DexPrice(Struct, frozen=True):
     """What a venue would pay now, and what the swap costs.
 
-    ``gas`` is in gas units of the paying chain, 0 if the wallet sends no transaction. ``gas_wei``
-    (the network's costs) and the two fees are in the smallest unit of the chain's native coin,
-    which is the lamport on Solana. ``impact`` is the share of the price that is lost because of the
-    swap's size.
-
-    ``needs_permission`` is True if the wallet has to approve or sign before the venue may take its
-    tokens, and ``by_signature`` if a signature is enough for that. ``pays_sender_only`` is True if
-    the venue can pay nobody but the signer.
+    ``gas`` is in gas units of the chain on which the wallet pays, 0 if the wallet sends no
+    transaction. ``gas_wei``, the network's costs, and the two fees are in the smallest unit of that
+    chain's native coin, which on Solana is the lamport. ``impact`` is the share of the price that
+    is lost because of the swap's size. ``needs_permission`` is True if the wallet has to approve or
+    sign before the venue may take its tokens; ``by_signature`` is True if a signature is enough.
+    ``pays_sender_only`` is True if the venue can pay nobody but the signer.
     """
 
     plan: Plan
@@ -156,10 +162,12 @@ class SwapToPrepare(AgreedSwap, frozen=True):
 
 
 class PreparedSwap(Struct, frozen=True):
-    """What the wallet has to send for a swap. ``metadata`` describes the transaction and is shown
-    with the order. ``settled_by_venue`` is True if the wallet sends nothing, because the venue
-    executes the swap itself once the order is confirmed. ``notes`` are stored with the order, for
-    the venue."""
+    """What the wallet has to send for a swap.
+
+    ``metadata`` describes the transaction and is shown with the order. ``settled_by_venue`` is True
+    if the wallet sends nothing, because the venue executes the swap itself once the order is
+    confirmed. ``notes`` are stored with the order, for the venue.
+    """
 
     metadata: dict[str, Any]
     settled_by_venue: bool = False
@@ -214,7 +222,10 @@ class DexVenue(Protocol):
 
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
         """Returns what the wallet has to send, after simulating it on the current state of the
-        chain. Raises DexRefused, for example if the simulation fails."""
+        chain.
+
+        Raises DexRefused, for example if the simulation fails.
+        """
         ...
 
     async def progress(self, execution: RouteExecution) -> Progress:

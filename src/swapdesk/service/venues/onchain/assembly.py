@@ -45,9 +45,11 @@ def pool_venue(
     permits: Mapping[str, Permits],
     wallet: HotWallet | None = None,
 ) -> DexVenue:
-    """Builds a venue of one of POOL_KINDS. ``contract`` is the address of the venue's router or
-    settlement contract, the same on every chain. Raises ValueError for any other kind, and for one
-    of SOLVED_KINDS without ``wallet``."""
+    """Builds a venue of one of POOL_KINDS.
+
+    ``contract`` is the address of the venue's router or settlement contract, the same on every
+    chain. Raises ValueError for any other kind, and for one of SOLVED_KINDS without ``wallet``.
+    """
     match kind:
         case "basalt":
             return Basalt(provider, contract, pools, permits)

@@ -1,8 +1,11 @@
 """A market maker on Solana. It quotes at market prices and signs its half of a swap before the user
-signs. Both payments are in one transaction, so either both happen or none. The user pays the fee of
-the network and, if it does not exist yet, the token account that the maker pays into. The maker's
+signs.
+
+Both payments are in one transaction, so either both happen or none. The user pays the fee of the
+network and, if it does not exist yet, the token account that the maker pays into. The maker's
 signature is valid as long as the blockhash of the transaction. During that time the user can wait
-and send the transaction only if prices move in the user's favour, so the maker keeps it short."""
+and send the transaction only if prices move in the user's favour, so the maker keeps it short.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,10 @@ def offered(
 ) -> tuple[int, Decimal] | None:
     """Returns the amount that the maker pays for ``amount``, and the share of the value that is
     lost because of the swap's size. Returns None if the maker would pay nothing, or if the value
-    exceeds MOST_USD. Amounts are in the smallest unit of their token; prices are dollars per whole
-    token."""
+    exceeds MOST_USD.
+
+    Amounts are in the smallest unit of their token; prices are dollars per whole token.
+    """
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
         return None
@@ -106,8 +111,11 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 
 
 class Atoll(Unsigned):
-    """The market maker as an on-chain venue. ``seed`` is the seed of its key, whose account holds
-    the tokens that it pays with."""
+    """The market maker as an on-chain venue.
+
+    ``seed`` is the seed of the maker's key; the account of that key holds the tokens that the maker
+    pays with.
+    """
 
     def __init__(
         self,
@@ -286,9 +294,11 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """Returns the swap's transaction with the signature of ``seed``'s key (the maker) and without
-    the user's signature. Raises ValueError if the transaction is larger than a packet, or if the
-    maker would swap with itself."""
+    """Returns the swap's transaction, signed by the maker but not by the user.
+
+    The maker's key is made from ``seed``. Raises ValueError if the transaction is larger than a
+    packet, or if the maker would swap with itself.
+    """
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)
     if owner == maker.pubkey():

@@ -87,8 +87,11 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
     """Returns the document that the owner signs to let ``settlement`` transfer the sold tokens by
-    Permit2. The document contains the order (as its witness), so that the transfer is only valid
-    with this order. Nonce and deadline are those of the order."""
+    Permit2.
+
+    The document contains the order (as its witness), so that the transfer is only valid with this
+    order. Nonce and deadline are those of the order.
+    """
     message = {
         "permitted": {
             "token": checksummed(order.sell),
@@ -125,9 +128,11 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """Splits a signature of 65 bytes in 0x-hex into its parts. Returns None for a form that
-    contracts reject: ``v`` has to be 27 or 28 (0 and 1 are read as these), and ``s`` has to be in
-    the lower half."""
+    """Splits a signature of 65 bytes in 0x-hex into its parts.
+
+    Returns None for a form that contracts reject: ``v`` has to be 27 or 28 (0 and 1 are read as
+    these), and ``s`` has to be in the lower half.
+    """
     if len(text) != 132:
         return None
     raw = bytes.fromhex(text[2:])
@@ -181,10 +186,13 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain for signatures that a token accepts; None if the token does not
-    accept them. A token that does answers the call ``needed`` with one word (32 bytes). The result
-    is also None if the domain hash that the token states cannot be computed from its name and
-    version. Raises NodeError."""
+    """Returns the EIP-712 domain for signed permissions that the token accepts; None if it accepts
+    none.
+
+    The token is taken to accept them if a call of the method ``needed`` with ``arguments`` returns
+    one word (32 bytes). The result is also None if the domain hash that the token states does not
+    follow from its name and version. Raises NodeError.
+    """
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),
@@ -212,8 +220,10 @@ class Permits:
 
     async def domain(self, token: str) -> Domain | None:
         """Returns the EIP-712 domain of the token's permits; None if the token takes no permits.
-        The result is also None if the domain hash that the token states is not the hash of its
-        domain, because the token would then reject every signature made here."""
+
+        The result is also None if the domain found here does not have the hash that the token
+        states, because the token would then reject every signature.
+        """
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
         return self._domains[token]

@@ -1,7 +1,9 @@
-"""Checks signed payments for calls (EIP-3009) against an EVM chain and sends them to the chain. A
-payment counts as executed only if the receipt of the transaction that this service sent shows it.
+"""Checks signed payments for calls (EIP-3009) against an EVM chain and sends them to the chain.
+
+A payment counts as executed only if the receipt of the transaction that this service sent shows it.
 That the payment's nonce is used proves nothing, because the owner may have cancelled the payment,
-which also uses the nonce."""
+which also uses the nonce.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ _DECIMALS = 6
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
-    """Returns the payment terms for calls that are paid in ``token`` to ``pay_to``; the token's
-    contract is read for them. Raises NodeError, and ValueError if calls cannot be paid in this
-    token."""
+    """Reads from the token's contract what is needed to pay for calls in ``token``, and returns the
+    terms; ``pay_to`` receives the payments.
+
+    Raises NodeError, and ValueError if calls cannot be paid in this token.
+    """
     needed = erc20.AUTHORIZATION_STATE, (NOBODY, bytes(32))
     domain = await find_domain(reader, token, *needed)
     if domain is None:

@@ -1,10 +1,12 @@
 """A venue for signed orders (intents): the owner signs a permit and an order, and the venue's
-solver settles the order. The owner signs in two steps: 0 the permit for the settlement contract, 1
-the order. If the contract already has an allowance, or the request asks for no permit, only the
-order is signed. For a token without permits, Permit2 is used: the owner approves Permit2 once, then
-signs one document, a transfer whose witness is the order. The venue pays only the owner, because
-the receiver is part of the signed order, which exists before the create request names a
-receiver."""
+solver settles the order.
+
+The owner signs in two steps: 0 the permit for the settlement contract, 1 the order. If the contract
+already has an allowance, or the request asks for no permit, only the order is signed. For a token
+without permits, Permit2 is used: the owner approves Permit2 once, then signs one document, a
+transfer whose witness is the order. The venue pays only the owner, because the receiver is part of
+the signed order, which exists before the create request names a receiver.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,11 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """An order with its signatures, as the solver submits it. ``by_permit2`` is True if
-    ``signature`` belongs to a Permit2 transfer whose witness is the order, False if it belongs to
-    the order itself."""
+    """An order with its signatures, as the solver submits it.
+
+    ``by_permit2`` is True if ``signature`` belongs to a Permit2 transfer whose witness is the
+    order, False if it belongs to the order itself.
+    """
 
     order: IntentOrder
     signature: DocumentSignature
@@ -65,8 +69,8 @@ class SignedOrder(Struct, frozen=True):
 
 
 def order_of(deal: Deal, owner: str) -> IntentOrder:
-    """Returns the order for the owner to sign. The result is always the same for a quote and an
-    owner."""
+    """Returns the order for the owner to sign. The same quote and owner always give the same
+    order."""
     owner = checksummed(owner)
     nonce = hashlib.sha256(f"{deal.quote_id} {owner}".encode()).digest()[:16]
     plan = deal.plan
@@ -142,8 +146,11 @@ _FEE = Decimal("0.1")
 
 
 class Isthmus(PoolsVenue):
-    """The intent venue. ``pools`` give its prices; the wallet ``solver`` submits orders to the
-    settlement contract, which settles an order only once."""
+    """The intent venue.
+
+    ``pools`` give its prices; the wallet ``solver`` submits orders to the settlement contract,
+    which settles an order only once.
+    """
 
     def __init__(
         self,

@@ -1,7 +1,9 @@
-"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out on the other. Both
-tokens are the same asset, exchanged one for one minus the relayer's share. The transaction also
-carries native coin, which pays the bridge fee (for the relayer's payout) and a small fee of the
-venue."""
+"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out on the other.
+
+Both tokens are the same asset, exchanged one for one minus the relayer's share. The transaction
+also carries native coin, which pays the bridge fee (for the relayer's payout) and a small fee of
+the venue.
+"""
 
 from __future__ import annotations
 
@@ -135,8 +137,10 @@ class Meridian(Unsigned):
         return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
-        """Returns True if the relayer does not hold enough tokens for a payout. This is checked
-        before a swap is prepared, because afterwards the sold tokens are locked."""
+        """Returns True if the relayer does not hold enough tokens for a payout.
+
+        This is checked before a swap is prepared, because afterwards the sold tokens are locked.
+        """
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
         (held,) = await reader.numbers([asked])

@@ -1,6 +1,8 @@
 """Venues that trade through pools: a pair's path and price, the swap by a router, and its outcome.
+
 Basalt's router needs an approval; it can also receive and pay native coins. Fathom's router takes
-an EIP-2612 permit together with the swap, or an approval before the swap."""
+an EIP-2612 permit together with the swap, or an approval before the swap.
+"""
 
 from __future__ import annotations
 
@@ -194,8 +196,8 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """Returns what a quote promises. ``out`` is the amount that the venue pays, if that is not what
-    the pools of ``path`` pay (None)."""
+    """Returns what a quote promises. ``out`` is the amount that the venue pays; None means what the
+    pools of ``path`` pay."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(
@@ -211,7 +213,10 @@ async def tried(
     reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
     """Returns the transaction for the wallet to send, after the chain's node has simulated the call
-    successfully. Raises DexRefused with the contract's reason if the simulation reverts."""
+    successfully.
+
+    Raises DexRefused with the contract's reason if the simulation reverts.
+    """
     try:
         gas = await reader.client.estimate(call)
     except EvmRefused as refused:
@@ -236,9 +241,12 @@ async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
     """Returns a report on the order's confirmed transaction, and the transaction's receipt, which
-    is None unless the report's status is FINISHED. The status is FINISHED only after as many blocks
-    as the chain requires. A transaction that the chain does not know counts as on its way until it
-    can no longer be executed, and as FAILED after that."""
+    is None unless the report's status is FINISHED.
+
+    The status is FINISHED only after as many blocks as the chain requires. A transaction that the
+    chain does not know counts as on its way until it can no longer be executed, and as FAILED after
+    that.
+    """
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)
@@ -301,9 +309,11 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 class PoolsVenue:
     """Base class of venues that trade at the prices of ``pools``. Unless a subclass allows more,
-    both tokens need a contract, which excludes native coins. ``contract`` is the address of the
-    contract that takes the tokens, the same on every chain. ``permits`` finds out, for each chain,
-    which tokens accept permits."""
+    both tokens need a contract, which excludes native coins.
+
+    ``contract`` is the address of the contract that takes the tokens, the same on every chain.
+    ``permits`` finds out, for each chain, which tokens accept permits.
+    """
 
     def __init__(
         self, provider: SwapProvider, contract: str, pools: Pools, permits: Mapping[str, Permits]

@@ -1,6 +1,8 @@
-"""Reads one chain: reserves and fees once per block, everything else when it is asked for. Computes
-prices as the pools' contract does, by the constant-product formula on integers in the smallest
-units."""
+"""Reads one chain: reserves and fees once per block, everything else when it is asked for.
+
+Computes prices as the pools' contract does, by the constant-product formula on integers in the
+smallest units.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class Hop(Struct, frozen=True):
     fee: int
 
     def pays(self, amount: int) -> int:
-        """Returns the amount that the pool's contract pays for ``amount``, exactly, because this
+        """Returns exactly the amount that the pool's contract pays for ``amount``. The calculation
         uses the contract's integer arithmetic."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
@@ -49,9 +51,9 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns by how much the price of this swap is worse than that of a very small swap through
-    the same pools, as a share of the latter (0 to 1). The pools' fees are in both prices, so they
-    do not count."""
+    """Returns the share (0 to 1) by which the price of this swap is worse than that of a very small
+    swap through the same pools. The pools' fees worsen both prices alike, so they do not affect the
+    result."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -68,8 +70,11 @@ def less(units: int, percent: Decimal) -> int:
 
 
 class ChainPlace(Struct, frozen=True):
-    """A chain that venues trade on. ``name`` is the chain's short name and ``wrapped`` the contract
-    of the wrapped native coin. A transaction is final after ``confirmations`` blocks."""
+    """A chain that venues trade on.
+
+    ``name`` is the chain's short name and ``wrapped`` the contract of the wrapped native coin. A
+    transaction is final after ``confirmations`` blocks.
+    """
 
     name: str
     chain_id: int
@@ -115,7 +120,8 @@ class ChainView(Struct, frozen=True):
 
 
 class OnchainReader:
-    """Reads one chain for all venues. Every method raises NodeError."""
+    """Reads one chain for all venues. Methods that ask the chain's node raise NodeError if it does
+    not answer."""
 
     def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
         self.place = place

@@ -1,0 +1,44 @@
+"""The request bodies that create an order (contract 7.1 to 7.3)."""
+
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from swapdesk.wire.dex import GivenSignature
+from swapdesk.wire.encoding.ids import QuoteId
+from swapdesk.wire.encoding.numbers import BodyNumber
+from swapdesk.wire.encoding.text import Identity
+from swapdesk.wire.quotes import LegFilters
+
+Address = Annotated[str, Identity(200)]
+Memo = Annotated[str, Identity(64)]
+
+
+class PrivateSendRequest(LegFilters):
+    """Body of ``POST /exchanges/private-send``; ``quote_id`` is the id of a private-send quote.
+    ``markup`` and the leg filters may repeat the values of the quote. If they differ from the
+    quote, a floating quote is priced again within its route type, and a fixed quote is refused
+    (contract 7.11)."""
+
+    quote_id: QuoteId
+    address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
+    destination_tag: Memo | None = None
+    refund_address: Address | None = None
+    refund_extra_id: Memo | None = None
+    intermediate_refund_address: Address | None = None
+    wallet_info: Annotated[str, Identity(256)] | None = None
+    markup: Annotated[BodyNumber, Field(ge=0, le=4)] | None = None
+
+
+class ExchangeRequest(PrivateSendRequest):
+    """Body of ``POST /exchanges``. DEX routes require ``address_from`` and may need ``signatures``;
+    centralized routes ignore both. An empty list of signatures counts as absent, because clients of
+    the vendor's service send an empty list if there is nothing to sign."""
+
+    address_from: Address | None = None
+    signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None
+
+    @field_validator("signatures")
+    @classmethod
+    def _none(cls, given: list[GivenSignature] | None) -> list[GivenSignature] | None:
+        return given or None
