@@ -117,8 +117,7 @@ MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
 BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
-"""The commands that stay in the footer while the waterfall (the steps to what a route pays) is
-drawn beside the table."""
+"""The commands in the footer beside the waterfall, the steps to what a route pays out."""
 SAY_ASKING_AFTER = 0.3
 """Seconds after a request for quotes from which the table says that it waits for the answer."""
 _LEVELS = {
@@ -133,9 +132,8 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 
 class QuotesScreen(Page):
-    """The page with every route for one amount in one table. New quotes are asked for only if a key
-    is pressed, or to repeat a refused request. ``recipient`` is the recipient typed on the first
-    page, with which the create form begins."""
+    """The page with every route for one amount. Quotes are requested only by a key, or to repeat a
+    refused request. ``recipient`` is the one typed on the first page."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -173,7 +171,7 @@ class QuotesScreen(Page):
         typed: TypedBefore | None = None,
     ) -> None:
         """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
-        values of the create form; None begins it with only ``recipient``."""
+        values of the create form, if it was filled in before."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -213,9 +211,8 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes, with one request for each kind of rate. The old rows stay until the
-        answer comes. If ``only_fixed`` is True, only fixed rates are asked for, and they are added
-        to the old rows. ``by_itself`` is True if the desk repeats a refused request by itself."""
+        """Asks for quotes; the old rows stay until the answer comes. ``only_fixed`` adds fixed
+        rates to them. ``by_itself`` marks a repetition of a refused request."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -236,8 +233,6 @@ class QuotesScreen(Page):
         return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
-        """Adds the address of the account that the user chose to the request, so that on-chain
-        quotes are made for that address."""
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
