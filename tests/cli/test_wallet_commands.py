@@ -330,18 +330,13 @@ def shown(*keys: bool) -> tuple[bytes, int]:
         return told.read(), int(sum(waited))
 
 
-def test_a_secret_is_hidden_after_half_a_minute() -> None:
-    written, seconds = shown()
-    assert (seconds, HIDE_AFTER) == (30, 30)
-    assert written.startswith(ENTER)
-    assert written.endswith(CLEAR + LEAVE)
-    assert written.count(bytes(SECRET)) == 1
-
-
-def test_a_key_hides_it_at_once() -> None:
-    written, seconds = shown(False, False, True)
-    assert seconds == 3
-    assert written.endswith(CLEAR + LEAVE)
+def test_a_secret_is_hidden_after_half_a_minute_or_by_a_key() -> None:
+    for keys, seconds in (((), HIDE_AFTER), ((False, False, True), 3)):
+        written, shown_for = shown(*keys)
+        assert (shown_for, HIDE_AFTER) == (seconds, 30)
+        assert written.startswith(ENTER)
+        assert written.endswith(CLEAR + LEAVE)
+        assert written.count(bytes(SECRET)) == 1
 
 
 def test_what_could_steer_a_terminal_is_no_secret() -> None:
