@@ -28,8 +28,8 @@ _DYNAMIC_FEE = 2
 
 
 class SignerDefect(Exception):
-    """Raised if the result of signing is not what was to be signed. The result has been thrown
-    away."""
+    """Raised if a new signature or signed transaction fails the check against what was to be
+    signed. It has been thrown away."""
 
 
 class EvmSigner:

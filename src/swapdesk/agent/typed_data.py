@@ -70,7 +70,7 @@ Fields = dict[str, FieldType]
 
 
 def is_elementary(name: str) -> bool:
-    """True if ``name`` is an elementary type of EIP-712. The aliases ``uint`` and ``int`` are
+    """True if ``name`` is an elementary type of EIP-712, which the aliases ``uint`` and ``int`` are
     not."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:

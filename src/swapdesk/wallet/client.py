@@ -86,8 +86,8 @@ class WalletClient:
     Every request raises AgentGone if the process ended, and Refused (or its subclass
     WrongPassphrase) if the agent refuses. Every method may be cancelled.
 
-    Requests and answers use socket pairs. Any process of the same user could open a pipe of the
-    desk through ``/proc`` and write into it in the desk's name.
+    Requests and answers use socket pairs, because any process of the same user could open a pipe of
+    the desk through ``/proc`` and write into it in the desk's name.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from swapdesk.wire.price_tiers import PriceTier
 
 class Purpose(StrEnum):
     """What a signature is for. The agent refuses a payload whose content serves a different purpose
-    than it states."""
+    from the stated one."""
 
     APPROVE = "approve"
     """An approval that lets a venue's contract take the token sold: an ERC-20 approval or a signed

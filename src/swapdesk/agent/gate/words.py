@@ -36,8 +36,8 @@ LAST_SECOND = 253_402_300_799
 
 
 def amount(units: int, asset: Asset) -> str:
-    """Returns an amount of base units in whole tokens, like ``1,000.5 USDC``, with every
-    significant digit."""
+    """Returns an amount, given in base units, as whole tokens with every significant digit, like
+    ``1,000.5 USDC``."""
     whole = Decimal(units).scaleb(-asset.decimals, _EXACT)
     return f"{plain_amount(whole)} {asset.symbol}"
 

@@ -116,8 +116,8 @@ class Scrypt(Struct, frozen=True):
 
 
 class Pbkdf2(Struct, frozen=True):
-    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. Such files are read but
-    never written."""
+    """A key derivation with HMAC-SHA256, repeated ``iterations`` times. The wallet reads key files
+    with this derivation but writes none."""
 
     salt: bytes
     iterations: int

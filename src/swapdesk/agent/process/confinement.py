@@ -14,9 +14,10 @@ _PT_DENY_ATTACH = 31
 
 
 def confine(parent: int) -> bool:
-    """Forbids core files, debuggers and signals from the keyboard. Makes this process end with
-    ``parent``, the desk's process id: by a signal on Linux, elsewhere when the pipe closes. Returns
-    False if the parent has ended already. Raises OSError if debuggers cannot be kept out."""
+    """Forbids core files, debuggers and signals from the keyboard. Makes this process end when the
+    desk, which has the process id ``parent``, ends: by a signal on Linux, elsewhere when the pipe
+    closes. Returns False if the desk has ended already. Raises OSError if debuggers cannot be kept
+    out."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

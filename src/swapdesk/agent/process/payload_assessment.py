@@ -463,8 +463,9 @@ class Looking:
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
         """Returns (plan, facts). ``plan`` has the nonce, gas and fees to sign, None if they cannot
-        be determined; ``facts`` is the given one with this gas and fee. The second assessment keeps
-        the plan of the first one, ``before``. Raises Refused if that no longer suffices."""
+        be determined; ``facts`` are the given facts with this gas and fee. The second assessment
+        keeps the plan of the first one, ``before``. Raises Refused if that plan no longer
+        suffices."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:

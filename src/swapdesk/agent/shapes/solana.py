@@ -227,7 +227,7 @@ class _Reader:
 
     def _revoked(self, revoke: Revoke) -> None:
         """Adds the fields of a revocation. The instruction names a token account but no token.
-        Raises PayloadRefused unless that account is the owner's for the token that the user
+        Raises PayloadRefused unless that account is the owner's account for the token that the user
         confirmed."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):

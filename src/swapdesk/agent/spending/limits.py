@@ -52,9 +52,9 @@ Units = int | float
 
 class Spend(Struct, frozen=True):
     """An amount that can leave ``account``: ``units`` (base units) of a token, which ``taker`` may
-    take. ``taker`` is empty if the units leave by the signed payload alone. ``grants`` is True if
-    the payload itself allows the taker to take the units, False if they come out of an allowance
-    given elsewhere."""
+    take. ``taker`` is empty if the payload itself moves the units. ``grants`` is True if the
+    payload allows the taker to take the units, False if the taker uses an allowance given
+    elsewhere."""
 
     token: TokenKey
     units: Units
@@ -199,8 +199,8 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Returns the addresses that receive the money of a payload that names no payee for each
-    payment."""
+    """Returns the addresses that receive the money of a payload. This is for payloads that do not
+    name a payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
@@ -465,8 +465,8 @@ def _amount(limit: Limit, measured: Fraction | float) -> str:
 
 
 def _left(limit: Limit, measured: Fraction | float) -> Fraction:
-    """Returns what is left of a limit, rounded down to whole cents or base units. ``measured`` is
-    what is used of it, in base units or in USD."""
+    """Returns the unused part of a limit, rounded down to whole cents or base units. ``measured``
+    is the used part, in base units or in USD."""
     if measured == math.inf:
         return Fraction(0)
     left = max(Fraction(0), limit.exact - Fraction(measured))

@@ -395,10 +395,10 @@ class Records:
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns (transactions, next). ``transactions`` are up to ``most`` of those recorded after
-        position ``after`` (-1 for all), oldest first; only those of ``intent_id`` unless it is
-        None. ``next`` is the position after which the next page begins, None after the last
-        page."""
+        """Returns (transactions, next). ``transactions`` are those recorded after position
+        ``after``, oldest first, at most ``most`` of them (-1 means no limit); only those of
+        ``intent_id`` unless it is None. ``next`` is the position after which the next page begins,
+        None after the last page."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",

@@ -210,8 +210,8 @@ def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
     """Returns the lines of a bar chart, top row first, with one character for each value. A value
-    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar, by default the
-    scale of ``values``."""
+    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar; None means the top
+    of the scale for ``values``."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []

@@ -215,8 +215,8 @@ def _row(
 
 
 def _not_built(differs: str) -> Stopped:
-    """Returns the exception for an answer of the service that is not a bundle of exactly the
-    deposits asked for. ``differs`` says what is wrong."""
+    """Returns the exception for an answer of the service that is not the bundle asked for, with
+    exactly its deposits. ``differs`` says what is wrong."""
     return Stopped("BUILD_DIFFERS", differs=differs)
 
 
@@ -335,8 +335,8 @@ def _partition(
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
     """Returns the operation to sign, with its EntryPoint and chain id. Raises Stopped if the
-    service left the operation out of its answer, because the user would then sign something
-    unseen."""
+    service did not send the operation itself, because the desk signs nothing that it cannot
+    show."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"

@@ -288,8 +288,8 @@ class GroupPayment:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Returns the rows that can be paid, without orders that were paid in another way or may
-        have been."""
+        """Returns the rows that can be paid, leaving out orders that were or may have been paid in
+        another way."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -561,7 +561,7 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until every wallet transaction of the group that was begun has ended. Signs
+        """Waits until all wallet transactions that were begun for the group have ended. Signs
         nothing, and records those that were never signed as refused. After ``until``, the orders'
         deadline, unsent transactions are given up. Raises WalletError and StillOpen."""
         for act in self._transactions:

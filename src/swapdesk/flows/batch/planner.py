@@ -552,9 +552,9 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks the service for the limits of ``pairs``. Returns a finding for each pair whose
-        request failed, and the first error that was not caused by the pair itself, None if there
-        was none."""
+        """Asks the service for the limits of ``pairs``. Returns (findings, error). ``findings`` has
+        a finding for each pair whose request failed. ``error`` is the first error that was not
+        caused by the pair itself, None if there was none."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))

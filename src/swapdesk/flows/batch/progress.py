@@ -299,8 +299,8 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """Returns, in words, how to take back what a smart account holds on a chain: with a command,
-    which is refused while a desk is open, or with keys in the open desk."""
+    """Returns, in words, how to take back what a smart account holds on a chain: by a command,
+    which is refused while a desk is open, or by pressing keys in the open desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
@@ -436,8 +436,8 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """Returns the next step. If the smart account holds money that can be taken back, that
-    alternative is appended."""
+    """Returns ``next_``, the next step. If the smart account holds money that can be taken back,
+    this is appended as an alternative."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 

@@ -270,7 +270,7 @@ def _encoding(content: bytes) -> str:
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yields each record of the CSV that is not blank, with the number of the line in which it
-    begins. Raises UnreadableFile if its quotes are wrong or a cell is too large."""
+    begins. Raises UnreadableFile if quotes in the text are wrong or a cell is too large."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -384,8 +384,9 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Returns the column of each cell in a row, None where the heading is unknown, and the unknown
-    headings. Raises UnreadableFile if a column is there twice or a needed one is missing."""
+    """Returns (columns, unknown). ``columns`` has the column of each cell in a row, None where the
+    heading is unknown; ``unknown`` has the unknown headings. Raises UnreadableFile if a column is
+    there twice or a needed one is missing."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
@@ -513,8 +514,8 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Returns the typed text, extended by what all of ``offers`` that begin with it have in
-    common."""
+    """Returns the longest beginning that all ``offers`` beginning with ``typed`` have in common;
+    ``typed`` itself if there are none."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed

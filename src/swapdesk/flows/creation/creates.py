@@ -80,7 +80,7 @@ def refuse_create(
     request_id: str | None = None,
 ) -> bool:
     """Records in the journal that no order was or will be created for the intent, if the intent's
-    create operation is in one of the states ``among``. Returns False if it is not. If the create
+    create operation is in one of the states ``among``. Returns False otherwise. If the create
     request was never sent, the last part of the intent's swap is refused too."""
     with ledger.transaction():
         create = ledger.get(intent_id)

@@ -57,9 +57,9 @@ LOOK_AGE = timedelta(minutes=10)
 
 
 class ResumeReport(Struct):
-    """The outcomes of unfinished create requests at the start, by intent. ``elsewhere`` are intents
-    of another desk that still runs. ``left`` are intents whose search was broken off. ``problem``
-    says why the journal could not be used, None if it could."""
+    """The outcomes of create requests that were unfinished when the desk started, by intent.
+    ``elsewhere`` are intents of another desk that still runs. ``left`` are intents whose search was
+    broken off. ``problem`` says why the journal could not be used, None if it could."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)

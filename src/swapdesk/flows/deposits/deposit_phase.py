@@ -38,10 +38,10 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the order's deposit is shown. While the order awaits its deposit, the
-    result is HIDDEN if the address is withheld, otherwise EXPIRED once the deadline has passed.
-    After the deadline, an address that is withheld only until the service confirms the order in a
-    second answer counts as not withheld."""
+    """Returns how much of the order's deposit is shown. HIDDEN means that the address is withheld
+    while the order awaits its deposit, EXPIRED that the deadline has passed. If both are true, the
+    result is EXPIRED if the address was withheld only until the service confirms the order in a
+    second answer, otherwise HIDDEN."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)

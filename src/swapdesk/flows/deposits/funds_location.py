@@ -39,9 +39,9 @@ def funds_now(
     service answered. ``journaled`` is the journal's list of orders, None before the journal is
     open; it is used only while ``running`` is None.
 
-    Three counts follow: ``stranded`` of ended orders whose owner has to act, ``looked_for`` of
-    create requests with an unknown outcome, and ``skipped`` of the service's orders that cannot be
-    read.
+    ``stranded`` is the number of ended orders whose owner has to act, ``looked_for`` the number of
+    create requests with an unknown outcome, and ``skipped`` the number of the service's orders that
+    cannot be read.
     """
     if running is not None:
         funds = funds_of(running, stranded)

@@ -274,8 +274,9 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """Returns the first of the offered payment terms whose token the desk knows, with the token's
-    chain and the token. Raises NotPaid if no token is known, or if the chain has no node."""
+    """Returns (terms, chain, token): the first of the offered payment terms whose token the desk
+    knows, the token's chain, and the token. Raises NotPaid if no token is known, or if the chain
+    has no node."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):

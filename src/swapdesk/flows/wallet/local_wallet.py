@@ -442,9 +442,9 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy and returns its status. A change that only makes it stricter
-        needs no pass phrase. For any other change the sandbox uses its stored pass phrase, and a
-        live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
+        """Sets the spending policy and returns its status. A change that only makes the policy
+        stricter needs no pass phrase. For any other change the sandbox uses its stored pass phrase,
+        and a live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
