@@ -75,7 +75,7 @@ AT_ONCE = 2 * STEP
 """Most orders that are laid out without a pause for keys."""
 AGES = 5
 """Seconds after which a filter is applied again, because a filter by age matches different orders
-as time passes."""
+as time passes. After as many seconds the footer asks again what its keys do."""
 ROOMY = 120
 NARROW = 100
 WIDE = 160
@@ -118,6 +118,9 @@ class OrdersScreen(OrderActions):
         self._sorting: Sorting = "deadline"
         self._changed: set[str] = set()
         self._ticks = 0
+        self._keys_about: object = None
+        """What the footer was made from: the order under the cursor and the state of the
+        journal."""
         self._filling: asyncio.Task[None] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -163,10 +166,11 @@ class OrdersScreen(OrderActions):
         """Redraws the times of the open orders in view. If a filter is set, redraws all rows every
         :data:`AGES` seconds."""
         self._ticks += 1
-        if not self._filter.empty and self._ticks % AGES == 0:
+        aged = self._ticks % AGES == 0
+        if not self._filter.empty and aged:
             self.show()
         else:
-            self._redraw(self._table.running_in_view())
+            self._redraw(self._table.running_in_view(), ticked=not aged)
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         super().orders_changed(ids)
@@ -186,7 +190,7 @@ class OrdersScreen(OrderActions):
         else:
             self._redraw(changed)
 
-    def _redraw(self, keys: Collection[str]) -> None:
+    def _redraw(self, keys: Collection[str], *, ticked: bool = False) -> None:
         changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(changed, skipped):
@@ -195,7 +199,7 @@ class OrdersScreen(OrderActions):
         self._table.relabel(self._stale())
         current = self._table.cursor_key
         if not current or current in keys:
-            self._show_pane()
+            self._show_pane(ticked=ticked)
 
     def show(self) -> None:
         link = self.link
@@ -250,7 +254,9 @@ class OrdersScreen(OrderActions):
     def _moved(self) -> None:
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
-    def _show_pane(self) -> None:
+    def _show_pane(self, *, ticked: bool = False) -> None:
+        """Shows the order under the cursor in the pane, on the money line and in the footer.
+        ``ticked`` says that only a second has passed, so that an unchanged footer stays."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
@@ -276,7 +282,11 @@ class OrdersScreen(OrderActions):
             next_short=summary.brief,
             urgent=summary.urgent,
         )
-        self.step_is(f"{tracked.service_id} {summary.payable}")
+        step = f"{tracked.service_id} {summary.payable}"
+        about = (tracked, self.desk.journal.version())
+        if not ticked or step != self.guard.step or about != self._keys_about:
+            self._keys_about = about
+            self.step_is(step)
 
     # keys
 
