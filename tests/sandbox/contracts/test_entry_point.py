@@ -210,15 +210,6 @@ def test_an_account_stands_where_it_was_said_to(bench):
         assert bench.ask(at_account(bench, said).owner()) == owner.address
 
 
-def test_the_entry_point_tells_where_an_account_will_stand(bench):
-    code = pack(made(transfers(1), creates=True)).init_code
-    with pytest.raises(TransactionFailed) as caught:
-        bench.ask(bench.at(ENTRY_POINT).functions.getSenderAddress(code))
-    assert said(caught.value) == keccak(b"SenderAddressResult(address)")[:4] + encode(
-        ["address"], [MINE]
-    )
-
-
 def test_one_operation_makes_the_account_and_pays_everybody(bench):
     deposit(bench, MINE)
     operation = ready(bench, transfers(3), creates=True)
