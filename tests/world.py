@@ -23,11 +23,12 @@ from flows.faulty_network import FaultyNetwork
 from flows.orders import RECIPIENT, intent
 from manual_time import until
 from patience import PATIENCE
+from service.loopback import on_port
 from service.new_store import open_new
 from service.world import AS_FIRST, CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS, USDC
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.clock import Clock, ManualClock
+from swapdesk.clock import Clock
 from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created, NotCreated
@@ -37,8 +38,7 @@ from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFaults
-from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.processes import listen
+from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
@@ -200,19 +200,9 @@ class World:
         """The service on a socket of this machine, as the sandbox serves it: its base address.
 
         With ``works`` its worker runs; otherwise the worker moves when it is told to."""
-        stop = asyncio.Event()
         server = build_server(self.layer, self.clock, lifespan=works)
-        with listen("127.0.0.1", 0) as bound:
-            task = asyncio.create_task(serve_until(stop, (server, bound)))
-            try:
-                assert await started(server, stop)
-                yield f"http://127.0.0.1:{bound.getsockname()[1]}/v2"
-            finally:
-                stop.set()
-                # By a clock that is moved it waits for connections until somebody moves it.
-                if isinstance(self.clock, ManualClock):
-                    await until(self.clock, task.done)
-                await task
+        async with on_port(server, self.clock) as port:
+            yield f"http://127.0.0.1:{port}/v2"
 
 
 @asynccontextmanager

@@ -1,4 +1,7 @@
-"""The first line of the desk, read at every key, and a token of it chosen among several."""
+"""The first line of the desk, read at every key, and a token of it chosen among several.
+
+A change of the spending policy as it is typed on the desk.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from swapdesk.flows.quotes.intent_line import (
     parse_intent_line,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance
+from swapdesk.flows.wallet.policy_change import PolicyChange, PolicyProblem, typed_change
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)
@@ -459,3 +463,37 @@ def test_several_tokens_of_one_chain_are_counted_as_tokens(
     assert twice.hint() == f"USDC on {rows[0].chain_name} is 2 tokens, the first chosen"
     assert twice.brief() == f"USDC on {rows[0].chain_name} is 2 tokens"
     assert twice.tied
+
+
+@each_row(
+    ("text", "change"),
+    [
+        (
+            "per-day usdc.base=100",
+            {"per_day": ("usdc.base=100",)},
+        ),
+        (
+            "--per-day usdc.base=100, --PER-DAY usd=5 until 2026-12-31",
+            {"per_day": ("usdc.base=100", "usd=5"), "until": ("2026-12-31",)},
+        ),
+        (
+            "anew payee 0x12 payee 0x34 call-payee any chain base token usdc.base price eth.base=3",
+            {
+                "anew": (), "payees": ("0x12", "0x34"), "call_payees": ("any",),
+                "chains": ("base",), "tokens": ("usdc.base",), "prices": ("eth.base=3",),
+            },
+        ),
+        ("", {}),
+    ],
+)  # fmt: skip
+def test_the_options_of_the_command_are_typed(text: str, change: PolicyChange) -> None:
+    assert typed_change(text) == change
+
+
+@each_row(
+    ("text", "said"),
+    [("usdc.base=100", "is no rule; there are per-call"), ("per-day", "has no value after it")],
+)
+def test_what_is_no_rule_is_said(text: str, said: str) -> None:
+    with pytest.raises(PolicyProblem, match=said):
+        typed_change(text)

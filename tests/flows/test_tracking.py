@@ -22,7 +22,7 @@ import pytest
 import manual_time
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
-from flows.test_order_transactions import HASH, OTHER
+from flows.test_order_choice import HASH, OTHER
 from rows import each_row
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.cli.order_reports import deposit_of, order_facts

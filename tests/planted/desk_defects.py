@@ -125,7 +125,7 @@ CREATING = (
         '"memo": "memo", "chain": "chain"',
         '"memo": "chain", "chain": "chain"',
         (
-            "tests/flows/test_order_transactions.py"
+            "tests/flows/test_order_choice.py"
             "::test_what_this_desk_paid_is_not_asked_for_again",
         ),
     ),
@@ -420,7 +420,7 @@ CONFIRMED = (
         "swapdesk/flows/orders/order_merge.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
-        ("tests/flows/test_folding.py::test_a_display_status_without_a_word_hides_no_status",),
+        ("tests/flows/test_order_meaning.py::test_a_display_status_without_a_word_hides_no_status",),
     ),
     Defect(
         "expired-order-payable",

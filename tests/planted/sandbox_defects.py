@@ -231,7 +231,7 @@ PORTS = "tests/sandbox/test_service_port.py"
 
 
 GATE_RULE = "tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone"
-A_LIE = "tests/flows/dex/test_dishonest_service.py::test_a_lie_obtains_no_signature"
+A_LIE = "tests/flows/dex/test_dex_swap.py::test_a_lie_obtains_no_signature"
 
 DISHONEST: tuple[Defect, ...] = (
     Defect(
@@ -281,7 +281,7 @@ DISHONEST: tuple[Defect, ...] = (
         '            if before.body["digest"] != digest:\n',
         '            if not before.body["digest"]:\n',
         (
-            "tests/flows/dex/test_dishonest_service.py"
+            "tests/flows/dex/test_dex_swap.py"
             "::test_an_earlier_step_that_changed_is_signed_no_second_time",
         ),
     ),

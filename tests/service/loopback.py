@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 
 import uvicorn
 
+from manual_time import until
+from swapdesk.clock import Clock, ManualClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.processes import listen
 from swapdesk.service.app import build_service
@@ -28,8 +30,9 @@ def server_of(parts: ServiceParts, *, lifespan: bool = True) -> uvicorn.Server:
 
 
 @contextlib.asynccontextmanager
-async def on_port(server: uvicorn.Server) -> AsyncIterator[int]:
-    """The port of this machine that a server listens on until the block ends."""
+async def on_port(server: uvicorn.Server, clock: Clock | None = None) -> AsyncIterator[int]:
+    """The port of this machine that a server listens on until the block ends. By a ``clock`` that
+    is moved it waits for connections until somebody moves it: here."""
     stop = asyncio.Event()
     with listen("127.0.0.1", 0) as bound:
         task = asyncio.create_task(serve_until(stop, (server, bound)))
@@ -38,6 +41,8 @@ async def on_port(server: uvicorn.Server) -> AsyncIterator[int]:
             yield bound.getsockname()[1]
         finally:
             stop.set()
+            if isinstance(clock, ManualClock):
+                await until(clock, task.done)
             await task
 
 

@@ -4,7 +4,7 @@ Each answer is held against the document that the service tells of itself.
 It knows the specification and what the service says of itself: operations, methods and paths are
 those of ``/openapi.json``, tokens those of ``/tokens``, answers are read as plain JSON. Whatever it
 is told is written down as it came. What happens elsewhere (deposits, transactions, time) is asked
-of :class:`Surroundings`.
+of the ``Desk`` of ``test_same_answers.py``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import httpx2
@@ -35,39 +35,6 @@ from plain_http import PLAIN
 from service.valid import HeldAnswers
 
 Query = Mapping[str, str | Sequence[str]]
-
-
-class Surroundings(Protocol):
-    """What is not the service's: exchanges, chains, its operator and time."""
-
-    @property
-    def now(self) -> datetime: ...
-
-    async def leg(self, key: str, status: int, **changes: Any) -> None:
-        """The exchange of a leg says how far it is, and the service has looked."""
-        ...
-
-    def says(self, key: str, status: int, **changes: Any) -> None:
-        """The same, before the service looks."""
-        ...
-
-    async def passes(self, seconds: float) -> None: ...
-
-    async def settled(self) -> None:
-        """Until the service has done what is to be done now, and told all of it."""
-        ...
-
-    def send(self, sender: str, call: Mapping[str, Any]) -> str:
-        """A wallet executes a transaction: its hash."""
-        ...
-
-    def fund(self, owner: str) -> None:
-        """The smart account of an owner can pay for its operations."""
-        ...
-
-    async def pay_out(self, partner: str, month: str) -> None:
-        """The operator books what a month earned as paid."""
-        ...
 
 
 class Listener:
@@ -132,7 +99,7 @@ def _is_update(frame: str | bytes) -> bool:
 class Outsider:
     """Asks each process of a service in turn, and writes down what it is told."""
 
-    def __init__(self, urls: Sequence[str], outside: Surroundings) -> None:
+    def __init__(self, urls: Sequence[str], outside: Any) -> None:
         self._urls = urls
         self._outside = outside
         self._turns = count()
@@ -303,7 +270,7 @@ class Session:
     def __init__(
         self,
         client: Outsider,
-        outside: Surroundings,
+        outside: Any,
         callers: Mapping[str, Mapping[str, str]],
     ) -> None:
         self._client = client

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 import manual_time
 from patience import eventually
+from rows import each_row
 from service.new_store import announced
 from service.orders_fixtures import BTC, EVM, Floor, caller, reopen, row_of, venues_at
 from service.test_exchange_terms import create, fixed
@@ -151,13 +152,6 @@ async def test_a_private_order_to_its_end(floor: Floor) -> None:
     assert between.payout_hash not in order.model_dump_json()
 
 
-async def test_a_fallback_payout_finishes_the_order(floor: Floor) -> None:
-    order, venue, key = await begun(floor)
-    venue.move(key, LegStatus.FALLBACK, deposit_arrived=True)
-    order = await state(floor, order)
-    assert (order.status, order.in_status, order.in_status_label) == (4, 10, "FALLBACK")
-
-
 async def test_an_order_without_a_deposit_expires_after_thirty_minutes(floor: Floor) -> None:
     order = await floor.create()
     assert (await state(floor, order, 1799)).status == 0
@@ -189,10 +183,20 @@ async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) 
     assert (await state(floor, order)).status == 1
 
 
-async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
+@each_row(
+    ("told", "status", "label"),
+    [
+        (LegReport(LegStatus.EXPIRED), 5, "EXPIRED"),
+        (LegReport(LegStatus.FALLBACK, deposit_arrived=True, payout_hash="0xaa"), 4, "FALLBACK"),
+    ],
+)
+async def test_a_venue_ends_a_leg_itself(
+    floor: Floor, told: LegReport, status: int, label: str
+) -> None:
     order, venue, key = await begun(floor)
-    venue.tell(key, LegReport(LegStatus.EXPIRED))
-    assert (await state(floor, order)).status == 5
+    venue.tell(key, told)
+    order = await state(floor, order)
+    assert (order.status, order.in_status_label) == (status, label)
 
 
 @pytest.mark.parametrize("said", [LegStatus.EXCHANGING, LegStatus.EXPIRED])

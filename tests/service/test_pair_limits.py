@@ -66,7 +66,11 @@ async def test_what_limits_promise_quotes_do(
             )
 
 
-async def test_every_amount_between_the_limits_is_priced(api: httpx2.AsyncClient) -> None:
+async def test_every_amount_between_the_limits_is_priced(
+    api: httpx2.AsyncClient, venue_list: list[PriceVenue]
+) -> None:
+    """Also where a first leg pays 1 % less a moment later, and still reaches the second one's
+    minimum."""
     found = await limits(api, BTC.id, ETH.id)
     for route, bucket in (("standard", found.cex), ("private", found.private)):
         for share in ("0.0001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.9999"):
@@ -74,6 +78,10 @@ async def test_every_amount_between_the_limits_is_priced(api: httpx2.AsyncClient
             inside = plain(quantize(amount, BTC.decimals, up=False))
             rows = await quotes(api, asked(inside, types=route))
             assert rows[0].error is None
+    for venue in venue_list:
+        venue.fee += Decimal("0.01")
+    rows = await quotes(api, asked(plain(found.private.min), types="private"))
+    assert rows[0].error is None
 
 
 async def test_limits_without_a_gap(
@@ -165,17 +173,6 @@ async def test_sides_by_cex_id(api: httpx2.AsyncClient) -> None:
 @each_row("to", [BTC.id, BTC.id.upper(), "BTC", "btc"])
 async def test_limits_of_one_token_with_itself(api: httpx2.AsyncClient, to: str) -> None:
     await refusal(api, "/minMax", {"tokenIdFrom": BTC.id, "tokenIdTo": to}, field="tokenIdTo")
-
-
-async def test_limits_hold_while_prices_move(
-    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
-) -> None:
-    """A first leg that pays 1 % less a moment later still reaches the second one's minimum."""
-    found = await limits(api, BTC.id, ETH.id)
-    for venue in (aa, bb, cc):
-        venue.fee += Decimal("0.01")
-    rows = await quotes(api, asked(plain(found.private.min), types="private"))
-    assert rows[0].error is None
 
 
 def test_an_end_that_is_not_priced_moves_inward() -> None:

@@ -177,10 +177,12 @@ class Desk(Struct):
         return self.clock.now()
 
     def says(self, key: str, status: int, **changes: Any) -> None:
+        """The exchange of a leg says how far it is; the service has not looked yet."""
         venue = next(each for each in self.venues if key in each.keys)
         venue.move(key, LegStatus(status), **changes)
 
     async def leg(self, key: str, status: int, **changes: Any) -> None:
+        """The same, and the service has looked."""
         self.says(key, status, **changes)
         await self.passes(5)
 
@@ -190,6 +192,7 @@ class Desk(Struct):
         await self.settled()
 
     async def settled(self) -> None:
+        """Until the service has done what is to be done now, and told all of it."""
         async with asyncio.timeout(PATIENCE):
             await rest()
             while not await self._is_settled():  # noqa: ASYNC110 - of the databases
@@ -215,12 +218,15 @@ class Desk(Struct):
         )
 
     def send(self, sender: str, call: Mapping[str, Any]) -> str:
+        """A wallet executes a transaction: its hash."""
         return self.chain.take(sender, call)
 
     def fund(self, owner: str) -> None:
+        """The smart account of an owner can pay for its operations."""
         self.bundler.funded.add(account_address(owner))
 
     async def pay_out(self, partner: str, month: str) -> None:
+        """The operator books what a month earned as paid."""
         await self.store.books.pay_out(partner, month, Act(self.now, "operator"))
 
 

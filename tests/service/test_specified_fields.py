@@ -139,7 +139,7 @@ def test_every_path_of_the_specification_is_there() -> None:
     assert named - there - old == set()
 
 
-async def test_a_private_send_is_valid_for_a_minute(
+async def test_what_a_private_send_states_and_for_how_long(
     api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     asked = {"amount": "0.5", "from": BTC.id}
@@ -148,6 +148,11 @@ async def test_a_private_send_is_valid_for_a_minute(
     end = clock.now() + timedelta(seconds=60)
     told = {row["validUntil"] for row in rows}
     assert told == {end.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+    numbers = ("amountIn", "amountOut", "min", "max", "duration", "amountOutUsd")
+    for row in rows:
+        assert all(type(row[name]) in (int, float) for name in numbers)
+        assert type(row["rewardsAvailable"]) is type(row["fixed"]) is bool
+        assert (type(row["quoteId"]), row["type"]) == (str, "private")
     body = {
         "quoteId": rows[0]["quoteId"],
         "addressTo": BTC_ADDRESS,
@@ -199,13 +204,3 @@ def test_the_link_of_a_transaction() -> None:
     assert transaction_link(BITCOIN, "ab") == "https://bitcoin.example/tx/ab"
     told = [decode_json(encode_json(chain), max_bytes=1 << 14) for chain in (named, BITCOIN)]
     assert [chain.get("hashUrl", "") for chain in told] == [other, ""]
-
-
-async def test_what_a_private_send_states(api: httpx2.AsyncClient) -> None:
-    asked = {"amount": "0.5", "from": BTC.id}
-    rows = (await api.get("/quotes/private-send", params=asked)).json()["quotes"]
-    numbers = ("amountIn", "amountOut", "min", "max", "duration", "amountOutUsd")
-    for row in rows:
-        assert all(type(row[name]) in (int, float) for name in numbers)
-        assert type(row["rewardsAvailable"]) is type(row["fixed"]) is bool
-        assert (type(row["quoteId"]), row["type"]) == (str, "private")

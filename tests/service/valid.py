@@ -22,7 +22,7 @@ def _held(document: dict[str, Any], schema: dict[str, Any]) -> OAS30Validator:
 
 class HeldAnswers:
     """A hook of an HTTP client: every answer has a status, headers and a body that the document
-    states for its operation. ``seen`` are the operations that answered, with the statuses."""
+    states for its operation."""
 
     def __init__(self, document: dict[str, Any], prefix: str = "/v2") -> None:
         self._document = document
@@ -32,7 +32,6 @@ class HeldAnswers:
             (re.compile(re.sub(r"\\{[^}]+\\}", "[^/]+", re.escape(path))), path)
             for path in literal_first
         ]
-        self.seen: set[tuple[str, str, int]] = set()
         self._validator = lru_cache(None)(self._validator_of)
 
     def __call__(self, answer: httpx2.Response) -> None:
@@ -43,7 +42,6 @@ class HeldAnswers:
         asked = answer.request.url.path.removeprefix(self._prefix)
         path = next(path for form, path in self._paths if form.fullmatch(asked))
         method, status = answer.request.method.lower(), answer.status_code
-        self.seen.add((method.upper(), path, status))
         stated = self._stated(path, method, status)
         for name, header in stated.get("headers", {}).items():
             assert name in answer.headers or not header.get("required"), (path, status, name)

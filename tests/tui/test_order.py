@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from flows.orders import BTC, NOW, intent, order
-from flows.test_order_transactions import token
+from flows.test_order_choice import token
 from service.world import CHAINS
 from service.world import ETH as ETHER
 from swapdesk.chain.addresses.kinds import derive_address

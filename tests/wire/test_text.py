@@ -43,7 +43,6 @@ CLIENT = {"side": "client"}
 SERVICE = {"side": "service"}
 EMPTY = {"Co", "Cn"}
 """Categories of code points without a character."""
-UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 class Light(StrEnum):

@@ -7,7 +7,6 @@ Plans of files against a real service: every problem named, twins kept, groups, 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import os
 import re
@@ -24,9 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from flows.test_recipients import address
 from rows import each_row
 from sampling import examples
-from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.batch import reading
@@ -517,10 +516,6 @@ def test_a_file_that_is_nowhere_is_told_by_its_plain_name(
 
 
 PLAN_HEAD = "to,amount,token,chain,memo,route,sell,refund\n"
-
-
-def address(kind: str, name: str) -> str:
-    return derive_address(kind, hashlib.sha256(name.encode()).digest())
 
 
 @pytest.fixture

@@ -93,7 +93,8 @@ def told(one: CaseFacts, kind: Shown) -> set[str]:
 
 
 def stands(text: str, value: str) -> bool:
-    return re.search(rf"(?<![\w.,]){re.escape(value)}(?![\w]|[.,]\d)", text) is not None
+    place = rf"(?<![\w.,]){re.escape(value)}(?![\w]|[.,]\d)"
+    return value in text and re.search(place, text) is not None
 
 
 def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:

@@ -36,6 +36,8 @@ async def test_a_swap_with_an_approval(floor: Floor) -> None:
     assert row["netAmountOut"] == row["amountOut"]
     assert row["gasUsd"] > 0
     assert not await someone.allowed(row["quoteId"])
+    refused = await someone.create(row["quoteId"], "INVALID_SWAP")
+    assert "insufficient allowance" in refused["message"]
     missing = await someone.missing(row["quoteId"])
     assert missing["signatures"] == []
     (approval,) = missing["approvals"]
@@ -45,6 +47,7 @@ async def test_a_swap_with_an_approval(floor: Floor) -> None:
     assert await someone.allowed(row["quoteId"])
 
     order = await someone.create(row["quoteId"])
+    assert await someone.create(row["quoteId"]) == order
     assert order["isDex"] is True
     assert "depositAddress" not in order
     assert order["displayStatus"] == "WAITING_FOR_DEPOSIT"
@@ -58,13 +61,25 @@ async def test_a_swap_with_an_approval(floor: Floor) -> None:
     assert await someone.holds("USDC") == 750 * 10**6
 
 
+@pytest.mark.proves("input create_exchange addressFrom")
 async def test_the_native_coin_needs_no_approval(floor: Floor) -> None:
+    """But its sender; markup and filters of the create are those of the quote."""
     someone = await trader(floor, 1002, coins="5")
     row = await someone.row("ba", "ETH", "USDC", "0.5")
     assert row["requiresApproval"] is False
     assert await someone.missing(row["quoteId"]) == {"approvals": [], "signatures": []}
     assert await someone.allowed(row["quoteId"])
-    order = await someone.create(row["quoteId"])
+    body = {"quoteId": row["quoteId"], "addressTo": someone.address}
+    await someone.ask("/exchanges", body, "addressFrom")
+    surplus = [{"signature": "0x" + "11" * 65, "key": "permit"}]
+    for wrong, more in (
+        ("addressFrom", {"addressFrom": "nobody"}),
+        ("signatures", {"signatures": surplus}),
+        ("INVALID_SWAP", {"markup": 1}),
+        ("INVALID_SWAP", {"inLegIncludedSwaps": ["ba"]}),
+    ):
+        await someone.create(row["quoteId"], wrong, **more)
+    order = await someone.create(row["quoteId"], markup=0)
     assert order["metadata"]["value"] == str(5 * 10**17)
     ended = await someone.swapped(order)
     assert ended["outAmount"] == Decimal(await someone.holds("USDC")).scaleb(-6)
@@ -90,35 +105,6 @@ async def test_a_token_that_wants_its_allowance_reset(floor: Floor) -> None:
     assert await someone.approve_all(second["quoteId"]) == 2
     assert await someone.allowed(second["quoteId"])
     assert await someone.approve_all(second["quoteId"]) == 0
-
-
-@pytest.mark.proves("input create_exchange addressFrom")
-async def test_a_create_needs_its_sender(floor: Floor) -> None:
-    someone = await trader(floor, 1006, coins="5")
-    row = await someone.row("ba", "ETH", "USDC", "0.5")
-    body = {"quoteId": row["quoteId"], "addressTo": someone.address}
-    await someone.ask("/exchanges", body, "addressFrom")
-    await someone.create(row["quoteId"], "addressFrom", addressFrom="nobody")
-    surplus = [{"signature": "0x" + "11" * 65, "key": "permit"}]
-    await someone.create(row["quoteId"], "signatures", signatures=surplus)
-
-
-async def test_what_would_fail_is_refused_and_the_quote_stays(floor: Floor) -> None:
-    someone = await trader(floor, 1007, coins="1", USDC="100")
-    row = await someone.row("ba", "USDC", "WETH", "100")
-    refused = await someone.create(row["quoteId"], "INVALID_SWAP")
-    assert "insufficient allowance" in refused["message"]
-    assert await someone.approve_all(row["quoteId"]) == 1
-    order = await someone.create(row["quoteId"])
-    assert await someone.create(row["quoteId"]) == order
-
-
-async def test_markup_and_filters_of_a_create_are_those_of_its_quote(floor: Floor) -> None:
-    someone = await trader(floor, 1008, coins="5")
-    row = await someone.row("ba", "ETH", "USDC", "0.5")
-    for more in ({"markup": 1}, {"inLegIncludedSwaps": ["ba"]}):
-        await someone.create(row["quoteId"], "INVALID_SWAP", **more)
-    assert (await someone.create(row["quoteId"], markup=0))["isDex"] is True
 
 
 async def test_a_transaction_that_fails_ends_its_order(floor: Floor) -> None:
@@ -221,12 +207,8 @@ async def test_a_transfer_to_another_chain(floor: Floor) -> None:
     stored = await floor.parts.store.orders.get("partner-first", order["serviceId"])
     assert stored.fee_usd == row["feeUsd"]
     assert stored.commission == row["feeUsd"] / 5, "20 percent of the venue's fee"
-
-
-async def test_other_assets_are_not_carried(floor: Floor) -> None:
-    someone = await trader(floor, 1602)
     usdc, usdt = floor.token("base", "USDC"), floor.token("ethereum", "USDT")
-    assert "me" not in await someone.quotes(usdc, usdt, "300")
+    assert "me" not in await someone.quotes(usdc, usdt, "300"), "other assets are not carried"
 
 
 async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
@@ -371,34 +353,25 @@ async def test_a_worse_price_at_the_settlement_is_paid_down_to_the_limit(floor: 
     "input dex_chain_signatures quoteId",
     "input dex_chain_signatures addressFrom",
     "input dex_chain_signatures previousSignature",
-)
-async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
-    someone, row = await intended(floor, 1302)
-    other, another = await intended(floor, 1303)
-    (permit,) = (await someone.missing(row["quoteId"]))["signatures"]
-    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
-    for quote_id, address_from in (
-        (another["quoteId"], someone.address),
-        (row["quoteId"], other.address),
-    ):
-        body = step(someone, quote_id, given, addressFrom=address_from)
-        if quote_id == another["quoteId"]:
-            # The same amount to the same second is the same permit.
-            body["previousSignature"] = {**given, "signature": other.sign(permit["data"])}
-        await someone.ask("/dex/chainSignatures", body, "previousSignature.signature")
-
-
-@pytest.mark.proves(
-    "input dex_chain_signatures previousSignature",
     "input dex_chain_signatures signatureKey",
     "input dex_chain_signatures signatureStep",
 )
 async def test_steps_that_do_not_follow(floor: Floor) -> None:
     someone, row = await intended(floor, 1304)
+    other, another = await intended(floor, 1303)
     quote_id = row["quoteId"]
     (permit,) = (await someone.missing(quote_id))["signatures"]
     given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
     body = step(someone, quote_id, given)
+    # The same amount to the same second is the same permit.
+    theirs = {**given, "signature": other.sign(permit["data"])}
+    for of_another in (
+        {"quoteId": another["quoteId"], "previousSignature": theirs},
+        {"addressFrom": other.address},
+    ):
+        await someone.ask(
+            "/dex/chainSignatures", {**body, **of_another}, "previousSignature.signature"
+        )
     for change, field in (
         ({"signatureStep": 1}, "signatureStep"),
         ({"signatureStep": 7}, "signatureStep"),
