@@ -31,8 +31,7 @@ NOTICED = Decimal(1)
 many percent."""
 
 MOST_REFUND_FEE = Decimal(5)
-"""Largest part of a deposit, in percent, that may be missing from a refund and still counts as the
-provider's fee."""
+"""Largest missing part of a refund, in percent, that counts as the provider's fee."""
 
 _PAID = frozenset(PROGRESS[1:]) | {DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED}
 """Displayed states that no order reaches before its deposit arrived."""
@@ -70,9 +69,8 @@ def route_of(order: Order) -> RouteType:
 
 
 def deposit_arrived(order: Order) -> bool:
-    """Returns whether the service reports that the deposit arrived: by the displayed state, by the
-    status of a leg, or by the hash of a payout or refund. One of these is enough, whatever the
-    others say."""
+    """Returns whether the service reports that the deposit arrived, by the displayed state, a leg,
+    or the hash of a payout or refund."""
     traces = order.action_required or order.refund_hash or order.out_transaction_out_hash
     paid = display_of(order) in _PAID or second_leg_paid(order)
     return paid or bool(traces) or order.in_status in _ARRIVED
@@ -85,8 +83,7 @@ def on_hold(order: Order) -> bool:
 
 
 def second_leg_paid(order: Order) -> bool:
-    """Returns whether the payout leg has left the state of waiting. A leg status that this desk
-    does not know counts as waiting."""
+    """Returns whether the payout leg no longer waits. An unknown status counts as waiting."""
     return order.out_status in _PAST_WAITING
 
 
@@ -112,8 +109,8 @@ def promised(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns by how many percent the payout is above the quoted amount; negative if it is below.
-    None if either amount is unknown."""
+    """Returns by how many percent the payout is above the quoted amount; negative if below. None if
+    either is unknown."""
     quoted = promised(order, intent)
     if quoted is None or quoted <= 0 or order.out_amount is None:
         return None
@@ -121,9 +118,9 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns the result of :func:`against_promise` if the payout differs from the quoted amount by
-    more than ``NOTICED`` percent, up or down. Returns None for a smaller difference, before the
-    deposit arrived, if another provider took over, and if the order failed or was refunded."""
+    """Returns :func:`against_promise` if it is beyond ``NOTICED`` percent, up or down. None
+    otherwise, before the deposit arrived, after a failure or refund, and if another provider took
+    over."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -132,9 +129,8 @@ def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def deposit_doubted(order: Order, intent: Intent | None) -> bool:
-    """Returns whether the payout or refund suggests that another amount arrived than the order
-    asked for. The service does not report the amount that arrived (contract 8.1). False for a DEX
-    swap."""
+    """Returns whether payout or refund suggest that another amount arrived than asked for, which
+    the service does not report (contract 8.1). False for a DEX swap."""
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:
@@ -207,7 +203,7 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
     """Returns the label for the result of an order: ``You get``, ``You got``, ``You were to get``,
     or ``Came back`` for a refund. If ``theirs`` is True, the payout goes to another person and the
-    label begins with ``They``."""
+    label begins with "They"."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 
