@@ -57,10 +57,8 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 
 class Layout(Struct, frozen=True):
-    """The layout of an instruction. ``program`` is the program that executes it, or None if the
-    instruction has a field for its program. ``head`` are the bytes before the numbers. ``numbers``
-    maps the name of each number to its size in bytes. ``accounts`` maps the name of each account to
-    two values: whether it signs, and whether it is writable."""
+    """The layout of an instruction: its program (None if a field names it), first bytes ``head``,
+    sizes of numbers in bytes, and for each account whether it signs and is writable."""
 
     program: Pubkey | None
     head: bytes
@@ -161,8 +159,8 @@ class MintTo(Laid, frozen=True):
 
 
 class Revoke(Laid, frozen=True):
-    """An instruction that ends the delegation of a token account, after which the delegate can no
-    longer take tokens from the account (Token, 5). The account's owner signs."""
+    """Ends the right of a delegate to take tokens from a token account (Token, 5). The account's
+    owner signs."""
 
     LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
@@ -224,8 +222,8 @@ class ComputeLimit(Laid, frozen=True):
 
 
 class ComputePrice(Laid, frozen=True):
-    """An instruction that sets the price of a compute unit, in millionths of a lamport
-    (ComputeBudget, 3). The price is charged for every unit of the transaction's limit."""
+    """Sets the price of a compute unit, in millionths of a lamport (ComputeBudget, 3), charged for
+    the transaction's whole limit."""
 
     LAYOUT = Layout(COMPUTE_BUDGET, b"\3", {}, {"micro_lamports": 8})
 
@@ -305,9 +303,8 @@ class TransactionRefused(ValueError):
 
 
 def read_transaction(raw: bytes) -> VersionedTransaction:
-    """Returns the transaction in these bytes. It has a place for every required signature, which
-    may still be empty. Raises TransactionRefused if the transaction is too large, of another
-    version, or not in its canonical form."""
+    """Returns the transaction in these bytes, with empty places for missing signatures. Raises
+    TransactionRefused if too large, of another version or not canonical."""
     if len(raw) > PACKET_BYTES:
         raise TransactionRefused(f"{len(raw)} bytes are more than {PACKET_BYTES}")
     try:
@@ -364,9 +361,8 @@ class ReadMessage(Struct, frozen=True):
 
 
 def read_message(message: AnyMessage) -> ReadMessage:
-    """Returns the content of a message. Raises TransactionRefused if nobody signs it, if it uses
-    accounts from a lookup table, or if an instruction refers to an account that the message does
-    not list."""
+    """Returns the content of a message. Raises TransactionRefused for a message without signers,
+    with lookup tables, or with an instruction on unlisted accounts."""
     if isinstance(message, MessageV0) and message.address_table_lookups:
         raise TransactionRefused("it takes accounts from a lookup table")
     keys, header = message.account_keys, message.header
@@ -409,9 +405,8 @@ _BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
 
 
 def fee_of(message: ReadMessage) -> int:
-    """Returns the fee, in lamports, that the payer loses even if the message fails. If the message
-    sets a price for compute units but no limit, the price is charged for the units that the network
-    reserves for each instruction."""
+    """Returns the fee in lamports, which the payer loses even if the message fails. Without a
+    limit, the network's default compute units are charged."""
     price = limit = None
     reserved = 0
     for instruction in message.instructions:
@@ -451,10 +446,8 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Returns the ranges of rows (payments) to put into one transaction each. A range has as many
-    rows as fit into a transaction, at most ``most``. ``head`` are instructions, such as a compute
-    budget or a memo, that every transaction contains too. Raises RowTooLarge if a row does not fit
-    by itself."""
+    """Returns ranges of rows (payments) for one transaction each, with as many as fit but no more
+    than ``most``. ``head`` are instructions in every transaction. Raises RowTooLarge."""
     packed: list[range] = []
     first = 0
     for row in range(len(rows)):

@@ -77,8 +77,6 @@ def _postponed(name: str) -> Callable[[Any], Any]:
 
 
 def _precompiled() -> ModuleType:
-    """Imports py-evm's own module of the precompiled contracts, with the real curve instead of the
-    replacement, and returns it."""
     for name in (_PRECOMPILED, *_CURVE):
         if isinstance(sys.modules.get(name), _Instead):
             del sys.modules[name]

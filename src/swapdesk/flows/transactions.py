@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -58,10 +59,12 @@ from swapdesk.wallet.answers import (
     Signature,
     SignedTransaction,
 )
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Payload, Promise, Purpose
 from swapdesk.wallet.protocol import Refused, WalletError
 from swapdesk.wire.orders import Order
+
+if TYPE_CHECKING:
+    from swapdesk.wallet.client import WalletClient
 
 # How an action ended
 

@@ -24,8 +24,8 @@ _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
 class BrokenRequest(Struct):
-    """A request that a fault applies to, together with the application (``app``) that would answer
-    it. ``seconds`` is the duration that was set with the fault."""
+    """A request that a fault applies to, and the application that would answer it. ``seconds`` is
+    the fault's duration."""
 
     seconds: float
     clock: Clock
@@ -122,8 +122,8 @@ class BrokenStream:
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Holds a frame back until the next frame was sent, but at most for this many seconds. If
-        an earlier frame is still held back, that frame is sent now."""
+        """Holds a frame back until the next one was sent, but no longer than ``seconds``. A frame
+        already held back is sent now."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -215,12 +215,8 @@ class FaultLayer:
             stream.forget()
 
     def _met_by(self, frame: str) -> ActiveFault | None:
-        """Returns the fault that applies to a frame of a stream, and counts it as used; None if no
-        fault applies.
-
-        A fault that is set for an order applies only to frames that name this order; without an
-        order it applies to every frame. Only frames with updates are sent twice or held back.
-        """
+        """Returns the fault that applies to a frame of a stream, and counts it as used; None if
+        there is none."""
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
         updates = (TWICE, LATER) if frame.startswith(_UPDATE) else ()
@@ -258,9 +254,8 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns what a fault can select in a request: the name of the ``operation`` at this method
-    and path, and the ids in the path by the names of their parameters. ``path`` is the part after
-    ``/v2``. Empty if there is no such operation."""
+    """Returns the ``operation`` of a request and the ids in its path, by parameter name. Empty if
+    unknown. ``path`` begins after ``/v2``."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -309,10 +304,7 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns the outcome that a fault prescribes for the bundle that pays the deposits of a group
-    of orders, and counts the fault as used.
-
-    Returns None if no fault applies to the group.
-    """
+    """Returns the outcome that a fault prescribes for the deposits of a batch, which are paid
+    together, and counts the fault as used. None if no fault applies."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

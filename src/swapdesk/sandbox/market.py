@@ -20,8 +20,8 @@ from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH, short
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))
-"""The layers of which a price's drift is the sum: the seconds between two random values of a layer,
-and the layer's share of the whole swing."""
+"""The layers of a price's drift: seconds between two random values, and share of the whole
+swing."""
 
 _SPAN = 1 << 32
 _BASIS_POINT = Decimal("0.0001")
@@ -84,8 +84,7 @@ BUCKET_SECONDS = 10
 bucket."""
 
 KEPT = 16_384
-"""Largest number of entries in each cache of this module. It is large because the two legs of a
-route over an intermediary ask for the same pair with many amounts."""
+"""Largest number of entries in each cache of this module."""
 
 PAYOUT_DECIMALS = 8
 PAYOUT_CONFIRMATIONS = 1
@@ -103,14 +102,9 @@ def bucket_of(at: datetime) -> datetime:
 
 
 class OrderBook(Struct, frozen=True):
-    """The prices at which an exchange swaps a token ``in`` for a token ``out``, for one bucket of
-    time (BUCKET_SECONDS).
-
-    ``price_in`` and ``price_out`` are in dollars. ``depth``, in dollars, decides how fast the price
-    worsens with the amount, by the constant-product formula. ``kept`` is the share of the dollars
-    that remains after spread and markup. Amounts paid out are rounded at ``places_out`` decimals
-    and amounts taken in at ``places_in``, in favour of the exchange.
-    """
+    """The prices at which an exchange swaps one token for another in a short period of time, in
+    dollars. The greater the ``depth``, the less the price worsens with the amount. ``kept`` is the
+    share after spread and markup."""
 
     price_in: Decimal
     price_out: Decimal
@@ -218,13 +212,8 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:
-    """Returns the exchange's estimate of the time from the deposit to the payout, in minutes of
-    sandbox time.
-
-    The estimate exceeds what the exchange needs; at speed 1 it is 9 to 21 minutes. A higher speed
-    shortens the estimate, except for two parts: the time on chains whose blocks ignore the speed,
-    and the polls, whose interval cannot become shorter than a minimum.
-    """
+    """Returns the exchange's estimate, in minutes of sandbox time, from the deposit to the payout.
+    It is cautious, and shorter at a higher speed."""
     phases = (
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
         (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),

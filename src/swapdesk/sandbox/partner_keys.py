@@ -27,10 +27,8 @@ Scope = Literal["full", "read"]
 
 
 class PartnerKeys(Struct, frozen=True):
-    """An API key of the sandbox, with its secret and the account that it belongs to.
-
-    ``tier`` is PRO or FREE, ``scope`` is full or read.
-    """
+    """An API key with its secret and account. ``tier`` is PRO or FREE, ``scope`` is full or
+    read."""
 
     name: str
     tier: str
@@ -67,9 +65,8 @@ _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
     ("dora", "PRO", "", "full", True),
     ("erin", "PRO", "", "full", False),
 )
-"""The keys: name and tier of the account, a word that distinguishes a further key of the same
-account, the scope, and whether the account is suspended. Add new keys at the end, because programs
-select keys by position."""
+"""The API keys: account name and tier, a word for a further key, the scope, and whether the account
+is suspended. Add only at the end: programs select by position."""
 
 
 def load_key(directory: Path) -> bytes:

@@ -73,15 +73,14 @@ _HOST, _PORT = "127.0.0.1", 9
 does not use the transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""Seconds of world time between two steps of the node. A shorter interval would cost computing
-time, because the node does some work in each step."""
+"""Seconds of world time between two steps of the node; shorter ones cost more computing time."""
 _WATCHED_BY_LOOP = 1
 """Number of files that the loop itself watches: the pipe by which it wakes itself."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that returns at once, instead of waiting, if the loop waits only for a time to
-    pass. ``passed`` is the sum of the seconds of all waits, real or skipped."""
+    """A selector that does not wait for time to pass. ``passed`` is the sum of the seconds of all
+    waits, real or skipped."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,8 +145,8 @@ class RepeatableWorld(Struct, frozen=True):
 
 
 class WorldTransport(httpx2.AsyncBaseTransport):
-    """An HTTP transport that passes requests and streams to the applications of the sandbox in the
-    same process, without a socket. The application is chosen by the beginning of the URL's path."""
+    """An HTTP transport to the sandbox's applications in the same process, chosen by the beginning
+    of the path."""
 
     def __init__(self) -> None:
         self._applications: list[tuple[str, ASGIApp]] = []
@@ -258,12 +257,9 @@ def _headers(answer: Message) -> Headers:
 async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
-    """Opens a new sandbox in an empty directory on the running RepeatableLoop, and closes it at the
-    end of the ``async with`` block.
-
-    If ``pools`` is True, the pools follow the market, which takes most of the time of a long run
-    and only affects on-chain swaps.
-    """
+    """Opens a new sandbox in an empty directory within an ``async with`` block, on the running
+    RepeatableLoop. With ``pools``, pool prices follow the market, which is slow and only matters
+    for on-chain swaps."""
     clock = repeatable_clock()
     make_directories(data)
     write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))

@@ -44,12 +44,8 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """A chain of the catalogue.
-
-    ``beat`` says how its blocks are timed: ``world`` if they follow the speed of world time,
-    ``slots`` if they ignore it. ``confirmations`` is the number of confirmations after which a
-    venue credits a deposit.
-    """
+    """A chain of the catalogue. Its blocks follow the speed of world time if ``beat`` is ``world``,
+    not if ``slots``. A venue credits a deposit after ``confirmations``."""
 
     name: str
     short_name: str
@@ -65,9 +61,8 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """Returns the EVM chain id, the sandbox's own or the real one as ``ids`` says; None for a
-        chain that is not an EVM chain. The sandbox's ids differ from the real ones, so that no
-        program mistakes a chain of the sandbox for the real chain."""
+        """Returns the chain id for EVM chains, else None. The sandbox's ids differ from the real
+        ones, so that no program confuses the chains."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
@@ -116,8 +111,8 @@ CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
 
 
 ChainIds = Literal["sandbox", "real"]
-"""Which EVM chain ids the sandbox uses. ``sandbox`` ids are 1,337,000,000 + the real id (interfaces
-3). ``real`` ids are those of the real chains, for clients that only know these."""
+"""Which EVM chain ids the sandbox uses: its own, 1,337,000,000 + the real id (interfaces 3), or the
+real ones."""
 
 GAS_LIMIT = 30_000_000
 """Gas limit of every block; it is fixed, although py-evm would let it drift."""
@@ -131,20 +126,15 @@ _LOWEST_BASE_FEES = {
     "polygon": 25 * _GWEI,
     "bsc": 50_000_000,
 }
-"""Lowest base fee in wei per gas, by chain. Without a lowest fee, the base fee of a quiet chain
-would fall to 7 wei and gas would be quoted as free."""
+"""Lowest base fee in wei per gas, by chain. Otherwise gas on a quiet chain would seem free."""
 
 EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 """Short names of the EVM chains that the sandbox runs itself."""
 
 
 class ChainTerms(Struct, frozen=True):
-    """The properties of an embedded EVM chain. ``block_ms`` is the world time between blocks, in
-    milliseconds.
-
-    After a block with a transaction whose confirmations somebody awaits, ``confirmations`` - 1 more
-    blocks are made, even if no other transactions are sent.
-    """
+    """An embedded EVM chain. ``block_ms`` is the world time between blocks. After an awaited
+    transaction, ``confirmations`` - 1 more blocks are made in any case."""
 
     short_name: str
     chain_id: int
@@ -169,10 +159,8 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
-    """Returns the embedded chains as the ready line lists them (interfaces 2).
-
-    ``node`` is the URL of the node that runs them. Solana has no chain id.
-    """
+    """Returns the embedded chains for the ready line (interfaces 2); Solana has no chain id.
+    ``node`` is the node's URL."""
     lines = [
         {
             "shortName": name,
@@ -191,13 +179,9 @@ recently (``fresh``), or scanned long ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
-    """A row of the table of tokens.
-
-    ``asset`` is the key of the token's asset in ASSETS, None if the token has no price. ``verdict``
-    is the result of a security scan: ``benign``, ``warning``, ``malicious`` or the reason why there
-    is no result (contract 5.12). ``token_id`` is the token's id at the public service, if that is
-    known (contract 17.9).
-    """
+    """A row of the table of tokens. ``asset`` is None for a token without a price. ``verdict`` is
+    the result of a security scan (contract 5.12), ``token_id`` the id at the public service
+    (contract 17.9)."""
 
     chain: str
     symbol: str
@@ -254,13 +238,9 @@ asset."""
 
 
 class AssetRow(Struct, frozen=True):
-    """A row of the table of assets.
-
-    ``swing`` is the largest drift from the base price, in basis points. ``change`` is percent in 24
-    hours, ``supply`` is units in circulation, ``volume`` is USD in 24 hours. If ``everywhere`` is
-    False, every exchange decides by itself whether to list the asset. ``only`` is the code of the
-    one exchange that lists it, None for no such restriction.
-    """
+    """A row of the table of assets. ``swing``, the largest drift of the price, is in basis points;
+    ``change`` is percent and ``volume`` USD in 24 hours. ``everywhere``: all exchanges list it;
+    ``only``: just this one does."""
 
     code: str
     price: Decimal
@@ -304,8 +284,8 @@ def _asset(line: dict[str, str]) -> AssetRow:
 
 
 ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
-"""Assets by code, in the order of their rank. If several tokens have the same symbol, the rank
-decides which of them a symbol without a chain means."""
+"""Assets by code, in rank order. By rank, a symbol without a chain means the first of several
+tokens."""
 
 
 _ESC = "\x1b"
@@ -398,11 +378,8 @@ def pooled(row: TokenSpec) -> AssetRow | None:
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of the token in this row if the market maker on Solana holds the token;
-    otherwise None.
-
-    The maker holds no wrapped and bridged copies, which exchanges do not trade either.
-    """
+    """Returns the token's asset if the market maker on Solana holds the token, otherwise None.
+    Wrapped and bridged copies are not held."""
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 
@@ -433,15 +410,9 @@ STATIC_ADDRESSES = 2
 
 
 class VenueRow(Struct, frozen=True, eq=False):
-    """A row of the table of exchanges.
-
-    ``spread`` and ``fixed_spread`` are the distance from the mid price in basis points;
-    ``fixed_spread`` is None if there are no fixed rates. ``depth``, ``minimum`` and ``maximum`` are
-    US dollars. ``exchange_seconds`` of world time pass between a confirmed deposit and the payout.
-    ``caution`` is the factor by which the quoted minutes exceed what the exchange needs.
-    ``latency`` is the usual time in seconds to answer a quote, ``slow`` the range of that time
-    while the exchange is slow.
-    """
+    """A row of the table of exchanges. Spreads are basis points from the mid price,
+    ``fixed_spread`` None without fixed rates. ``depth``, ``minimum`` and ``maximum`` are US
+    dollars; ``exchange_seconds`` are world time, ``latency`` and ``slow`` seconds."""
 
     code: str
     name: str
@@ -460,20 +431,15 @@ class VenueRow(Struct, frozen=True, eq=False):
     reach: int = 100
     """Of the assets whose ``everywhere`` is False, the percentage that the exchange lists."""
     memo_deposits: bool = True
-    """True if, on chains with memos, the exchange uses one address for all legs and gives each leg
-    a memo; False if each leg gets an address of its own."""
+    """True if all legs on a chain with memos share one address."""
     static_deposits: bool = False
     """True if the exchange has two deposit addresses on each chain, which open orders use in
     turn."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
-    """When the exchange is closed, as (minutes that it stays closed, minutes of a round, minute of
-    the round at which it closes).
-
-    This recurs in every round. The minutes are sandbox time, and rounds are counted from the epoch
-    (1970). None if the exchange never closes.
-    """
+    """When the exchange is closed, in minutes of sandbox time: (duration, period, start within the
+    period). None if never."""
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)

@@ -54,8 +54,7 @@ _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
 
 
 class WorldToken(Struct, frozen=True, eq=False):
-    """A token of the catalogue, together with what only the simulation knows of it. There is one
-    object for each token, and objects are compared by identity."""
+    """A token of the catalogue with what only the simulation knows of it. Compared by identity."""
 
     token_id: str
     row: TokenSpec
@@ -255,19 +254,14 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """Returns the symbol by which exchanges know a token: ``ETH`` on the home chain of the asset,
-    ``ETHBASE`` on the chain ``base``."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns a number by which lists are sorted; tokens with a lower number come first.
-
-    The token on its asset's home chain comes before those on other chains, which follow in the
-    order of the chains. None for an unverified token or one without an asset.
-    """
+    """Returns a sort number; lower comes first, and home chains come before others. None for an
+    unverified token or one without an asset."""
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -348,8 +342,8 @@ _VERDICTS = {
     "warning": (ScanResult.WARNING, "Spam risk", Decimal("0.46")),
     "malicious": (ScanResult.MALICIOUS, "Malicious", Decimal("0.98")),
 }
-"""For each verdict in the table of tokens: the result of the scan in the API, the scan provider's
-own word for it, and its score."""
+"""By verdict in the table of tokens: the API's result, the scan provider's own word, and the
+score."""
 _WARNINGS = ((_MINTABLE, _PUBLISHED), (_FEE, _PUBLISHED), (_MINTABLE, _FEE))
 _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 
@@ -415,12 +409,9 @@ def _guess(token: Token, chance: int) -> str:
 def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
-    """Returns the record of a scan that was made at ``at``.
-
-    ``verdict`` is a verdict as in TokenSpec. ``chance`` (0 to 255) selects which findings are given
-    for the verdict. ``bridged`` is True for a copy of a token made by a bridge. ``life`` is how
-    long the result is valid; if it is None, this depends on the verdict.
-    """
+    """Returns a scan made at ``at`` with a TokenSpec's ``verdict``. ``chance`` (0 to 255) selects
+    the findings. ``bridged`` means a copy made by a bridge. ``life`` is how long it is valid; None:
+    by verdict."""
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)

@@ -118,12 +118,8 @@ _REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReas
 def build_catalog(
     seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
 ) -> tuple[list[Chain], list[Token]]:
-    """Returns the chains and tokens of the sandbox, with generated tokens added until there are
-    ``count``.
-
-    ``begin`` is when the sandbox's data begins. Raises ValueError if ``count`` is not between
-    FEWEST and MOST.
-    """
+    """Returns the sandbox's chains and tokens, with generated ones added up to ``count``. ``begin``
+    is when the sandbox's data begins. Raises ValueError unless FEWEST <= ``count`` <= MOST."""
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
     chains = build_chains(ids)
@@ -186,13 +182,10 @@ def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime
 
 
 def _price(random: Random) -> Decimal:
-    """Draws a price in dollars with four significant digits, from a billionth of a dollar to some
-    thousands."""
     return Decimal(random.randint(1000, 9999)).scaleb(random.choice(range(-13, 1)))
 
 
 def _change(random: Random) -> Decimal:
-    """Draws a price change within 24 hours, in percent: mostly small, at times nearly -100."""
     percent = max(-99.99, random.gauss(0, 4) * (8 if random.random() < 0.05 else 1))
     return Decimal(percent).quantize(_CENT)
 
@@ -210,9 +203,8 @@ def _contract(chain: ChainRow, seed: bytes) -> str:
 def _scan(
     copies: bool, unverified: bool, random: Random, begin: datetime
 ) -> TokenSecurityScan | None:
-    """Draws the security scan that a generated token had before ``begin``; None for three in five
-    tokens, which were never scanned. One in five scans is stale. ``copies`` is True for a token
-    that imitates another one."""
+    """Draws the security scan that a generated token had before ``begin``; None for three in five.
+    ``copies``: it imitates another token."""
     chance = random.random()
     stale, byte = random.random() < 0.2, random.randrange(256)
     if chance > 0.4:

@@ -91,8 +91,6 @@ def _require_hashes(kind: int, hashes: bytes, length: int) -> None:
 
 
 def _is_pointer(tail: bytes) -> bool:
-    """Returns whether the bytes are exactly three numbers in the encoding of pointer addresses:
-    each byte holds seven bits, and the top bit is set in every byte of a number except its last."""
     ends = [place for place, byte in enumerate(tail) if byte < 0x80]
     return len(ends) == 3 and ends[-1] == len(tail) - 1
 
@@ -155,8 +153,8 @@ def decode_cbor(payload: bytes) -> CborItem:
 
 
 def _cbor_head(payload: bytes) -> tuple[int, int, bytes]:
-    """Returns three values: the major type, the argument, and the bytes after the head. Raises
-    CborError if the argument is not in its shortest form."""
+    """Returns the major type, the argument and the bytes after the head. Raises CborError for an
+    argument not in its shortest form."""
     if not payload:
         raise CborError("it ends early")
     major, short, rest = payload[0] >> 5, payload[0] & 31, payload[1:]

@@ -86,8 +86,8 @@ def encode_check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
 
 
 def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
-    """Returns the bytes that a Base58Check text contains, with the version but without the
-    checksum. Returns None if the text is not base58 with a correct checksum."""
+    """Returns the version and payload of a Base58Check text. None for a wrong checksum or another
+    alphabet."""
     try:
         whole = decode(text, alphabet)
     except Base58Error:

@@ -100,14 +100,14 @@ def _refuse_lost(address: str) -> None:
 
 
 def contract_account(text: str) -> str:
-    """Returns a text that is the same for all spellings of a contract's address: the address in
-    lower case. For a coin type of Sui (``package::module::name``), returns the package only."""
+    """Returns one text for all spellings of a contract's address. For a coin type of Sui
+    (``package::module::name``), returns the package."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
 def _link(payment: PaymentRequest) -> PaymentLink | None:
-    """Returns an ERC-681 link. Returns None if the chain id is not known, because a wallet would
-    pay a link without an id on whatever chain the wallet is set to."""
+    """Returns an ERC-681 link. None without a chain id: a wallet would then pay on whatever chain
+    it is set to."""
     chain_id = payment.chain_id
     if chain_id is None:
         return None

@@ -30,8 +30,8 @@ short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address in lower case. Raises AddressProblem for any other text. An
-    address with fewer than 64 digits is refused, too, rather than filled up with zeros."""
+    """Returns the checked address in lower case. Raises AddressProblem, also for fewer than 64
+    digits."""
     require_start(text, "0x")
     if "::" in text:
         raise AddressProblem("unsafe", "it is the type of a coin, not an account")

@@ -58,8 +58,8 @@ def decode_blocks(text: str) -> bytes:
 
 
 def encode_address(network: int, body: bytes) -> str:
-    """Returns the address of a network byte and a body. The body consists of the two public keys
-    and, in an integrated address, a payment id."""
+    """Returns the address of a network byte and a body: two public keys and, if integrated, a
+    payment id."""
     payload = bytes([network]) + body
     return encode_blocks(payload + keccak(payload)[:4])
 

@@ -47,9 +47,8 @@ def is_x_address(text: str) -> bool:
 
 
 def x_address_parts(text: str) -> tuple[str, str] | None:
-    """Returns the classic address and the tag in an X-address of the main network; the tag is an
-    empty text if the X-address has none. Returns None for any other text, and for an X-address with
-    flags that XLS-5 does not define."""
+    """Returns the classic address and tag of an X-address on the main network; the tag is empty if
+    there is none. None for any other text."""
     payload = _x_payload(text)
     if payload is None or X_ADDRESS_VERSIONS[payload[:2]] != "main":
         return None
@@ -70,8 +69,6 @@ def _x_payload(text: str) -> bytes | None:
 
 
 def _taken_apart(text: str) -> str:
-    """Returns a message that says what to enter in place of an X-address: its classic address and
-    its tag, if they can be read."""
     parts = x_address_parts(text)
     if parts is None:
         return (

@@ -57,8 +57,8 @@ NO_METHOD = -32601
 
 
 class EvmRefused(NodeRefused):
-    """Raised if the node answered with an error. ``data`` is the data in the answer. ``words`` is
-    the decoded reason of a revert; if there is none, the node's message."""
+    """Raised if the node answered with an error. ``words`` is the reason of a revert or the node's
+    message."""
 
     def __init__(self, code: int, message: str, data: bytes = b"") -> None:
         super().__init__(code, revert_words(data) or message)
@@ -138,9 +138,8 @@ class Transaction(Struct, frozen=True):
 
 
 class SimulatedCall(Struct, frozen=True):
-    """The outcome of a simulated call. ``logs`` is None if the node does not report events. A
-    transfer of the native coin appears in ``logs`` as an ERC-20 transfer with the contract
-    0xee..ee. ``words`` is the reason of a failure."""
+    """The outcome of a simulated call. ``logs`` is None if the node reports no events; coin
+    transfers appear as ERC-20 transfers of the contract 0xee..ee."""
 
     succeeded: bool
     output: bytes
@@ -302,9 +301,8 @@ class EvmClient(NodeHttp):
     """
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """Sends several reads together, up to :data:`BATCH_LIMIT` in one request, and returns their
-        results in the sequence of ``requests``. For a read that the node refused, the list has an
-        EvmRefused instead of a result."""
+        """Sends several reads, up to :data:`BATCH_LIMIT` per request, and returns the results in
+        order. A refused read gives an EvmRefused in the list."""
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
@@ -351,13 +349,9 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Simulates calls one after the other without changing the chain, and returns the outcome
-        of each, with its events.
-
-        A node without ``eth_simulateV1`` can only simulate a single call, and does not report its
-        events. Several calls raise EvmRefused on such a node, because no call would see the effects
-        of the calls before it.
-        """
+        """Simulates calls in sequence, without changing the chain, and returns their outcomes. A
+        node without ``eth_simulateV1`` simulates one call, without events, and raises EvmRefused
+        for several."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:
@@ -402,8 +396,8 @@ class EvmClient(NodeHttp):
         return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
-        """Returns the events of the contract at ``address``, oldest first. ``topics`` are the
-        values that an event's topics must have, by position; None matches every value."""
+        """Returns the events of a contract, oldest first. ``topics`` filter by position; None
+        matches every value."""
         wanted = {
             "address": address,
             "topics": list(topics),
@@ -415,9 +409,8 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Sends a signed transaction to the node and returns its hash, also if the node already had
-        the transaction. After NodeUncertain the node may have accepted the transaction; it is safe
-        to send the same bytes again."""
+        """Sends a signed transaction and returns its hash, also if the node already had it.
+        NodeUncertain means it may have been accepted; sending the same bytes again is safe."""
         own = "0x" + keccak(raw).hex()
         try:
             answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))
@@ -431,8 +424,6 @@ class EvmClient(NodeHttp):
 
 
 def _whole(result: Any) -> Any:
-    """Returns a result of a batch. If it is the exception for a read that the node refused, raises
-    that exception."""
     if isinstance(result, EvmRefused):
         raise result
     return result

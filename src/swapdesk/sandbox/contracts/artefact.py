@@ -19,11 +19,8 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Artefact(Struct, frozen=True):
-    """A compiled contract.
-
-    ``code`` is its runtime code. ``slots`` maps each variable to its first slot; variables are
-    named as in the source, those of a module as ``module.variable``.
-    """
+    """A compiled contract: its runtime code, and the first storage slot of each variable. Variables
+    of a module are named ``module.variable``."""
 
     code: bytes
     abi: tuple[dict[str, Any], ...]

@@ -60,8 +60,8 @@ _ERRORS: dict[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = {
         ("InvalidInitialization", ()),
     ),
 }
-"""The errors with which each contract reverts, by contract: name and parameters (name, type). They
-are written here because Vyper has no declarations of errors from which they could be taken."""
+"""The errors with which each contract reverts: names and parameters (name, type). Vyper does not
+declare them."""
 
 
 def contracts() -> list[str]:
@@ -93,11 +93,8 @@ def compiled(name: str) -> str:
 
 
 def digest(name: str, document: dict[str, Any]) -> str:
-    """Returns the SHA-256 of an artefact and of everything that it is made from: sources, compiler
-    version and this program.
-
-    It shows without compiling whether an artefact belongs to the present source.
-    """
+    """Returns the SHA-256 of an artefact, its sources, the compiler version and this program, to
+    show whether the artefact is current."""
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
     for path in (Path(__file__), *sources):

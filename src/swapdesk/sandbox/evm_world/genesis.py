@@ -56,8 +56,8 @@ PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 
 def parties_of(key: bytes) -> dict[str, str]:
-    """Returns the addresses of the accounts that ``PARTIES`` names, by name. They depend on
-    ``key``, the sandbox's secret (``sandbox.key``), and are the same on every chain."""
+    """Returns the addresses of the accounts in ``PARTIES``, by name. They depend on ``key``, the
+    sandbox's secret, and not on the chain."""
     return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
@@ -137,11 +137,8 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """Returns the contract of a token that is not a native coin.
-
-    A token that has no known address in the table of tokens gets a plain contract, even if it
-    shares its symbol with a known token.
-    """
+    """Returns the contract of a token other than a coin. A token without a known address gets a
+    plain contract, whatever its symbol."""
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -172,10 +169,8 @@ _FATHOM_BOUGHT = 5
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """A pool of two tokens; ``token0`` is the token with the lower address.
-
-    ``fee`` is in parts of 10,000; ``depth`` is the value of each side in dollars, at base prices.
-    """
+    """A pool of two tokens, ``token0`` with the lower address. ``fee`` is in parts of 10,000,
+    ``depth`` in dollars on each side."""
 
     chain: str
     venue: str
@@ -296,11 +291,7 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token contract of any kind.
-
-    ``units`` are the balances by holder. A wrapped coin stores no supply: its supply is the
-    contract's coin balance.
-    """
+    """Returns the storage of a token contract with the balances ``units`` by holder."""
     slots = artefact(contract.kind).slots
     storage: Storage = {
         **text(slots["ledger.name"], contract.name),
@@ -460,8 +451,6 @@ def _router(chain: str, name: str, venue: str) -> tuple[str, Storage]:
 
 
 def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, Allocation]:
-    """Returns the token contracts. The contract of a wrapped coin holds enough coins to cover all
-    holdings."""
     pooled = _pooled(chain)
 
     @cache
@@ -493,13 +482,8 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the balances of a token by holder in block 0, and the allowances.
-
-    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets what
-    remains of the circulating supply after the other holders listed here; its share of a wrapped
-    coin is a fixed amount instead. The wallets of the exchanges are not included: the caller adds
-    them.
-    """
+    """Returns a token's balances and allowances in block 0, without the exchanges' wallets. The
+    treasury holds the rest of the supply."""
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:
@@ -518,8 +502,8 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the circulating supply of the token's asset in base units. Every chain has the whole
-    supply, not a share of it."""
+    """Returns the asset's circulating supply in base units. Every chain has all of it, not a
+    share."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

@@ -49,13 +49,8 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to swap in that moves a pool to ``ratio`` (``reserve_in`` over
-    ``reserve_out``), fee included, rounded down.
-
-    Returns 0 if the ratio is already reached or exceeded. With ``x`` and ``y`` for the reserves and
-    ``k`` for 10,000 minus the fee, the amount ``a`` solves the quadratic equation ``(x + a)(10000 x
-    + k a) = ratio * y * 10000 x``.
-    """
+    """Returns the amount to sell to a pool, fee included, so that ``reserve_in`` over
+    ``reserve_out`` becomes ``ratio``. Rounded down; 0 if the ratio is already that high."""
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -97,14 +92,8 @@ def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the swaps that bring pools back to the market, for the pools that deviate by more
-    than BAND, the furthest first.
-
-    ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
-    contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The
-    tokens that a swap pays out are not used in later swaps. A swap that would not bring its pool
-    nearer to the market is omitted.
-    """
+    """Returns the swaps that bring deviating pools back to the market price, the furthest first,
+    within the keeper's token balances ``held``. ``prices`` are dollars by asset."""
     left = dict(held)
     off = [
         (deviation(state.reserve0, state.reserve1, ratio), state, ratio)
@@ -150,12 +139,10 @@ def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
 EVERY_SECONDS = 5.0
 """Seconds between two checks of a chain's pools."""
 STALE_SECONDS = 15.0
-"""If a chain's pools were last checked at least this many seconds ago, a request first waits until
-they are moved to the market. Otherwise its answer could be a quote that the move makes invalid a
-moment later."""
+"""Age in seconds from which pool prices are too old to quote: a request then waits until the keeper
+has adjusted them to the market."""
 BEAT_SECONDS = 3.0
-"""If the next block is more than this many seconds away, requests do not wait for it and are
-answered from the current state of the pools. While a block is being made, requests wait for it."""
+"""Requests do not wait for adjusted pools if the next block is more seconds away than this."""
 WAKING_SECONDS = 10.0
 """Longest time in seconds that a request waits for the pools to be moved. After that the chain
 answers from its current state."""
@@ -164,13 +151,8 @@ _GAS, _STEP_GAS = 100_000, 160_000
 
 
 class _Watched(Struct):
-    """The keeper's record of one chain.
-
-    ``places`` are the storage slots of the balances of the keeper's contract, by token contract.
-    ``looked`` is the time of the last check, and ``sent`` the hash of the keeper's last
-    transaction. Requests wait while the task ``moving`` runs, but not beyond the time
-    ``patient_until``.
-    """
+    """The keeper's record of one chain: when its pools were last checked, the last transaction, and
+    until when requests wait."""
 
     live: LiveChain
     pools: tuple[Pool, ...]
@@ -193,12 +175,8 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records that a chain is used, and starts a check of its pools, unless they were checked
-        less than EVERY_SECONDS ago.
-
-        If the last check is at least STALE_SECONDS old, waits until the pools have been moved to
-        the market, but at most WAKING_SECONDS.
-        """
+        """Records that a chain is used, and has its pool prices compared with the market. Waits up
+        to WAKING_SECONDS for that if they are older than STALE_SECONDS."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -234,12 +212,8 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Moves those pools of a chain that deviate from the market by more than BAND; returns the
-        hash of the transaction.
-
-        Returns None if there is nothing to do or the previous transaction is still pending. Raises
-        Problem.
-        """
+        """Brings deviating pools of a chain to the market price and returns the transaction's hash.
+        None if nothing is to do or the previous transaction is pending. Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):
@@ -292,11 +266,8 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
-    """Sends ``units`` of the token with the contract ``token`` from the treasury to ``address``;
-    returns the transaction's hash at once.
-
-    Raises Problem, for example if the treasury holds too little.
-    """
+    """Sends units of a token from the treasury and returns the transaction's hash at once. Raises
+    Problem, also if the treasury holds too little."""
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
     )

@@ -150,11 +150,8 @@ _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
 
 
 class AccountRows:
-    """The rows of the table ``accounts``; a row is one leg at an exchange.
-
-    Methods that change rows must be called inside a transaction. ``on_change`` is called with the
-    venue and the key of each leg whose reported state changed, before that transaction ends.
-    """
+    """The table ``accounts``: one row for each leg at an exchange. Change rows only inside a
+    transaction. ``on_change`` gets the venue and key of each leg whose reported state changed."""
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
         self.on_change: Callable[[str, str], None] = lambda venue, key: None
@@ -169,13 +166,9 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the row of the leg that a payment to this address with this tag belongs to; None
-        if there is none.
-
-        If no leg has the address with this tag, the leg that has the address without a tag is
-        returned. If several legs had the same address one after the other, the open one is
-        returned, or the last one if none is open.
-        """
+        """Returns the leg that a payment to this address and tag belongs to, or None. A leg without
+        a tag matches any tag. Among legs that shared the address, the open one counts, or else the
+        last."""
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
             row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
@@ -189,9 +182,8 @@ class AccountRows:
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
-        """Returns the legs of an order, the oldest first. With a ``side``, returns only the leg
-        with the key ``<serviceId>:<side>`` and the legs that replaced it on another route
-        (``<serviceId>:<side>#2``)."""
+        """Returns the legs of an order, the oldest first. ``side`` selects one leg and its
+        replacements on other routes (``<serviceId>:<side>#2``)."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -202,8 +194,8 @@ class AccountRows:
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """Returns the leg for which an exchange made the payment with this cause; None if the
-        payment was not made by an exchange. ``cause`` is a kind and an id, such as ``payout:7``."""
+        """Returns the leg for which an exchange made the payment with this cause, such as
+        ``payout:7``; None for other payments."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -249,8 +241,8 @@ class AccountRows:
         return sum(int(row["units"]) for row in rows)
 
     def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
-        """Returns the row of ``accounts`` or ``payments`` that has been due longest at the time
-        ``here``, with the name of its table; None if nothing is due."""
+        """Returns the table and row of the account or payment that has been due longest; None if
+        nothing is due."""
         due = [
             (table, row)
             for table in ("accounts", "payments")

@@ -68,8 +68,8 @@ logger = logging.getLogger(__name__)
 
 
 PACE_KEPT_MS = 60_000
-"""Milliseconds of sandbox time after which an idle node stores its time again. The stored time
-prevents sandbox time from falling back if the machine's clock is set back."""
+"""Milliseconds of sandbox time after which an idle node stores its time again, so that sandbox time
+never falls far back."""
 
 
 _FEE_WEI = 10**17
@@ -109,12 +109,9 @@ Handler = tuple[type[RequestModel], Callable[[Any], Any]]
 
 
 class Node:
-    """The time, the ledger and the exchanges' books of one sandbox, in one database.
-
-    If ``seed`` or ``speed`` is None, the stored value is used. ``embedded`` holds the wallets of
-    the embedded chains; all other chains exist only as balances in the ledger. Raises OtherTerms if
-    the data began with another seed.
-    """
+    """The time, the ledger and the exchanges' books of one sandbox, in one database. A ``seed`` or
+    ``speed`` of None means the stored one. Raises OtherTerms if the data began with another
+    seed."""
 
     def __init__(
         self,
@@ -169,11 +166,8 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Calls a method; returns its result, or an awaitable of the result.
-
-        Everything that is due is done first, unless the method is ``venue_legs``, which must not
-        change anything. Raises Problem.
-        """
+        """Calls a method after doing all that is due; returns its result or an awaitable of it.
+        ``venue_legs`` only reads. Raises Problem."""
         if method != "venue_legs":
             self.step()
         if self.faults.down():
@@ -259,8 +253,6 @@ class Node:
         return legs
 
     def _heights(self) -> dict[str, int]:
-        """Returns the heights of the chains by short name, without chains whose nodes are down or
-        which are not open."""
         down = self.faults.down()
         return {
             name: height
@@ -269,7 +261,6 @@ class Node:
         }
 
     def _add_fault(self, params: FaultAdd) -> None:
-        """Sets a fault. The control has already checked the fault and its selector."""
         if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
@@ -297,21 +288,15 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """Pays a deposit from a customer's account and returns the payment. If the account holds
-        too little, it is given enough money first."""
+        """Pays a deposit from a customer's account, after giving that account enough money."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Gives a customer's account what it lacks for a payment of ``units``: coins for fees, and
-        the tokens or coins to pay.
-
-        The gift exceeds what the payment needs, so that it does not reveal the payment's amount.
-        Returns once the gifts are in a block; otherwise the payment could come before them in the
-        same block and fail.
-        """
+        """Gives a customer's account the coins and tokens that a payment lacks, with a random
+        surplus. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
@@ -374,9 +359,8 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node. Each request calls one method and needs the node's token.
-    Requests on the paths of ``chains`` are passed to that application, which needs no token and has
-    checks of its own."""
+    """The ASGI application of a node; requests need the node's token. Paths of ``chains`` go to
+    that application, which needs none."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
@@ -462,11 +446,8 @@ def open_node(
     ids: ChainIds = "sandbox",
     pools: bool = True,
 ) -> Node:
-    """Opens the node of a data directory. If ``pools`` is True, the pools of its chains follow the
-    market.
-
-    Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged.
-    """
+    """Opens the node of a data directory. With ``pools``, pool prices follow the market. Raises
+    OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)

@@ -48,9 +48,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment, at the moment ``at``, to the leg whose deposit address received it.
-        The payment counts as late if the leg no longer takes deposits. A payment with the wrong tag
-        or token is not credited to any leg."""
+        """Credits a payment to the leg that received it, as late if the leg no longer takes
+        deposits. A wrong tag or token is not credited."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -65,11 +64,8 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """Returns the world time, in milliseconds, at which a payment has that many confirmations.
-
-        Returns None for a payment on an embedded chain, where ``ChainBooks`` reads the
-        confirmations from the blocks.
-        """
+        """Returns the world time, in milliseconds, of a payment's last needed confirmation; None on
+        an embedded chain."""
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
         chain = chains_by_name()[payment.chain]
@@ -78,12 +74,8 @@ class Settlement:
     # Steps that time makes
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
-        """Takes the next step of a leg whose due time has come: an unpaid leg expires, a swapped
-        one is paid out, and one whose payout is confirmed is finished.
-
-        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is the number of
-        hot wallets that must not make the payout.
-        """
+        """Takes the next step of a leg that is due: expiry, payout or completion. The first
+        ``skipped_wallets`` hot wallets do not pay out."""
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -94,11 +86,8 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Decides what happens with the confirmed deposit of a leg.
-
-        ``arrived`` is its amount. A deposit that is too small is refunded; otherwise it is swapped,
-        or held by the venue for a check if ``verified`` is False.
-        """
+        """Swaps, refunds (if too small) or holds (if not ``verified``) the leg's confirmed deposit
+        of ``arrived`` units."""
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
         elif verified:
@@ -107,8 +96,8 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Swaps the deposit of ``arrived`` units; the payout follows after the venue's exchange
-        time. A leg with a fixed rate swaps its agreed amount and refunds the rest."""
+        """Swaps the deposit of ``arrived`` units. A leg with a fixed rate swaps its agreed amount
+        and refunds the rest."""
         swapped, paying = _swapped(row, arrived)
         excess = arrived - swapped
         refund = None
@@ -128,18 +117,14 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units.
-
-        If ``declined`` is True, the service is expected to say, by ``send_on``, where the venue
-        forwards the deposit.
-        """
+        """Ends a leg as failed; the venue keeps the deposit. If ``declined``, the service must say
+        by ``send_on`` where to forward it."""
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Refunds a deposit of ``arrived`` units minus the venue's fee. If there is no refund
-        address, or if the fee leaves nothing to refund, the venue keeps the deposit and the leg has
-        failed."""
+        """Refunds a deposit of ``arrived`` units minus the venue's fee. Without a refund address or
+        a remainder the venue keeps it."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -148,9 +133,8 @@ class Settlement:
         self._rows.settle(row, status=status, arrived=str(arrived))
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
-        """Forwards the deposit that a venue holds for a failed leg to an address; returns the
-        payment. If it was forwarded there before, that payment is returned. Raises Problem if the
-        venue holds no deposit or has forwarded it elsewhere, or if the deposit is too small."""
+        """Forwards the held deposit of a failed leg, once; a repeated call returns the first
+        payment. Raises Problem if nothing is held, too little, or it went to another address."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -191,15 +175,13 @@ class Settlement:
         return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
-        """Returns the address whose balance contains the leg's deposit: the deposit address, or on
-        an embedded chain the venue's first hot wallet, under which deposits are booked."""
+        """Returns the address whose balance contains the leg's deposit; on an embedded chain the
+        venue's first hot wallet."""
         if row["chain"] in self._ledger.embedded:
             return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
         return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
-        """Returns how much of a deposit of ``arrived`` units the venue still has: all of it, or
-        only the swapped amount if the excess was refunded."""
         if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
@@ -239,12 +221,8 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """Returns the number and the address of the hot wallet that pays a leg out; None if no
-        wallet holds enough.
-
-        The search begins with the leg's own wallet and continues with the next ones in order, but
-        leaves out the first ``skipped`` of them.
-        """
+        """Returns the number and address of the hot wallet that pays a leg out; None if none holds
+        enough. The first ``skipped`` ones are left out."""
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS
@@ -294,8 +272,8 @@ class Settlement:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """Updates the leg whose payment failed on its chain. After a failed payout or refund, the
-        venue holds the money again and the leg is not completed."""
+        """Updates the leg whose payment failed on its chain: the venue holds the money again, and
+        the leg is not completed."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
             return
@@ -370,11 +348,8 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the height up to which an earlier run has read the chain.
-
-        If nothing was read yet, returns the height at which the chain began, or the current height
-        if no leg uses the chain, so that the blocks before the first leg are skipped.
-        """
+        """Returns the height from which to read the chain: after what an earlier run read, or at
+        the current height if no leg uses it yet."""
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)

@@ -38,12 +38,7 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""Functions that handle a confirmed deposit, by the name of the fault that causes them; without
-such a fault the deposit is swapped.
-
-A fault that is set after the deposit was accepted is carried out at once. If a leg has several of
-these faults, the first in this order applies.
-"""
+"""How a confirmed deposit is handled under each fault; the first that a leg has applies."""
 
 
 class OrderFaults:
@@ -64,11 +59,8 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the existing leg of the order that it names.
-
-        If there is no such leg, the fault waits for the next ``times`` legs that are opened. Raises
-        Problem if the order or the exchange has nothing to which the fault could apply.
-        """
+        """Applies a fault to the existing leg of its order, or else keeps it for the next ``times``
+        legs. Raises Problem if it cannot apply."""
         with self._database.transaction():
             if fault.fault == RELEASE:
                 self._release(fault)
@@ -91,8 +83,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Applies the waiting faults to a new leg, at most one of each name, and counts them as
-        used. Returns the columns that these faults set in the leg's row."""
+        """Uses up the waiting faults for a new leg, one of each name, and returns the columns that
+        they set in its row."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -144,9 +136,8 @@ class OrderFaults:
             ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
     def _release(self, fault: FaultAdd) -> None:
-        """Releases the deposits of an order, or of an exchange, that are held for a check, and
-        removes the faults that would hold later ones. Raises Problem if there is neither a held
-        deposit nor such a fault."""
+        """Releases an order's or exchange's deposits that are held for a check, and stops holding
+        later ones. Raises Problem if there are none."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -186,12 +177,8 @@ _FIRST_TAG, _LAST_TAG = 100_000_000, 2**32 - 1
 def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
-    """Returns the address and the tag (None for no tag) for the deposit of a new leg.
-
-    On a chain with memos, most exchanges use one address for all legs and give each leg a number as
-    memo. Raises Problem if an exchange with static addresses has none left on the chain, because
-    each of them belongs to an open leg.
-    """
+    """Returns the address and tag (None for no tag) for the deposit of a new leg. Raises Problem if
+    all static addresses are in use."""
     name = chain.short_name
     if venue.static_deposits:
         for number in range(STATIC_ADDRESSES):
@@ -231,9 +218,8 @@ class VenueAccounts:
     # What clients ask
 
     def open(self, leg: OpenLeg) -> dict[str, object] | None:
-        """Creates an account for a leg and returns the deposit to make. If the same key created an
-        account before, returns the deposit of that account. Raises Problem if the key belongs to a
-        different leg or the leg cannot be opened."""
+        """Opens a leg and returns the deposit to make; a repeated call with its key returns the
+        same deposit. Raises Problem if the key belongs to a different leg."""
         existing = self._rows.by_key(leg.venue, leg.key)
         if existing is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")

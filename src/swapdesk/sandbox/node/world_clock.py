@@ -25,11 +25,8 @@ class Moment(Struct, frozen=True):
 
 
 class ClockRecord(Struct, frozen=True):
-    """The stored time of the node.
-
-    ``offset`` is how many milliseconds sandbox time is ahead of the machine's clock. ``anchor`` is
-    the moment since which world time has run at ``speed``.
-    """
+    """The stored time of the node: milliseconds by which sandbox time is ahead of the machine's
+    clock, and the moment from which world time runs at ``speed``."""
 
     offset: int
     speed: Decimal
@@ -93,8 +90,8 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """Returns the moment, in both times, at which something became due: at the world time
-        ``world``, or, if that is None, at the sandbox time ``now``. Times are in milliseconds."""
+        """Returns when something became due, in both times: at ``world`` or, if that is None, at
+        the sandbox time ``now``. Milliseconds."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)

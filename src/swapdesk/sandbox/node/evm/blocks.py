@@ -62,9 +62,8 @@ def price_at(transaction: Any, base_fee: int) -> int:
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A block: its header and its content. ``slot`` is the number of the interval of world time in
-    which the block was made. ``awaited`` is how many more blocks have to follow, even if they are
-    empty, so that the transactions in this block are confirmed."""
+    """A block. ``slot`` numbers its interval of world time; ``awaited`` is how many more blocks
+    must follow to confirm its transactions."""
 
     number: int
     timestamp: int

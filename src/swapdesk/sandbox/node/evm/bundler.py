@@ -101,8 +101,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a gas limit for the bundle of these operations. It is large enough to give each
-    operation its own limits, although every nested call withholds one part in 64 of the gas."""
+    """Returns a gas limit for a bundle that leaves each operation its own limits, although nested
+    calls withhold 1/64 of the gas."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -144,13 +144,9 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Simulates a bundle on the newest block.
-
-    Returns the errors of the operations that would fail, by their position in the bundle. An
-    operation that the EntryPoint accepts fails if its calls do. If the EntryPoint refuses an
-    operation, that operation and all later ones are returned. Raises Problem if the bundle fails
-    and the EntryPoint does not name an operation.
-    """
+    """Simulates a bundle and returns the errors of operations that would fail, by position. After
+    one that the EntryPoint refuses, all later ones are included. Raises Problem if no operation is
+    to blame."""
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -211,9 +207,6 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Returns the receipt of one operation, with the operation's own logs and the error of its
-    calls. ``receipt`` is that of the transaction that carried the bundle. Returns None if the
-    bundle did not contain the operation."""
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -251,8 +244,8 @@ percent."""
 
 
 class TakenOperations:
-    """Operations of one chain that the bundler has accepted and that are not executed yet, the
-    oldest first. An operation is written to disk before its sender gets an answer."""
+    """Operations that the bundler of a chain accepted and that are not executed yet, the oldest
+    first. They survive a crash once their sender has an answer."""
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -305,12 +298,8 @@ class TakenOperations:
 
 
 class ChainBundler:
-    """The bundler of one chain; ``account`` pays for its transactions.
-
-    Each time an operation gets into a block, ``included`` is called with its hash; after a restart
-    the call may be repeated. The current bundle is only in memory; if a crash loses it, its
-    operations are bundled again, and the EntryPoint executes none of them twice.
-    """
+    """The bundler of one chain; ``account`` pays for its transactions. ``included`` is called with
+    the hash of each operation in a block, after a restart possibly again."""
 
     def __init__(
         self,
@@ -330,8 +319,7 @@ class ChainBundler:
         self.chain = chain
         self.taken = taken
         self._bundle: bytes | None = None
-        """Hash of the transaction with the current bundle, which is in no block yet; None if there
-        is no such transaction."""
+        """Hash of the bundle's pending transaction; None if there is none."""
         self._bundled: frozenset[bytes] = frozenset()
         self._account = account
         self._wake = asyncio.Event()
@@ -441,8 +429,6 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """Returns the operations of the next bundle by hash. Accepted operations that turn out to
-        be no longer executable are removed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:
@@ -536,16 +522,15 @@ one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""A part of an operation that is simulated separately: its deployment and its validation, both
-named by the error with which the EntryPoint reports their failure, or its calls (``execution``)."""
+"""A part of an operation that is simulated separately: deployment, validation (both by their error
+message) or its calls."""
 
 
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Returns the pre-verification gas, verification gas and call gas that an operation needs, from
-    a simulation on the newest block. ``overrides`` changes the state for the simulation. Raises
-    Problem."""
+    """Returns the pre-verification, verification and call gas that an operation needs, by
+    simulation. ``overrides`` changes the state for it. Raises Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
     operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)

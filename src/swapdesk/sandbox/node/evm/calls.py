@@ -49,9 +49,8 @@ _ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
 
 
 def override_state(state: Any, value: Any) -> None:
-    """Changes a state as a caller asks: ``{address: {balance, nonce, code, state, stateDiff}}``, in
-    the form of geth's state overrides; None changes nothing. Raises Problem for a value of another
-    form."""
+    """Changes a state in the form of geth's state overrides: ``{address: {balance, nonce, code,
+    state, stateDiff}}``. None changes nothing. Raises Problem."""
     if value is None:
         return
     if not isinstance(value, dict):
@@ -177,8 +176,8 @@ class CallExecutor:
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Executes a call in ``state``, which keeps the changes that the call makes. ``gas`` is the
-        gas limit. Raises Problem if the call cannot be executed."""
+        """Executes a call in ``state``, which keeps its changes. Raises Problem if it cannot be
+        executed."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(

@@ -61,11 +61,7 @@ from swapdesk.sandbox.tables import ChainTerms
 
 
 class Beginning(Struct, frozen=True):
-    """The record of how a chain began, stored as its first snapshot; the log continues from it.
-
-    ``genesis`` is the digest of the content of block 0. ``timestamp`` and ``slot`` are the time of
-    block 0 (see ``Beat``).
-    """
+    """How a chain began: the digest of block 0's content, and that block's time."""
 
     chain_id: int
     genesis: str
@@ -109,8 +105,7 @@ MOST_ANCESTORS = 256
 Mined = list[tuple[Block, Changes]]
 """New blocks, each with its changes of the state. Together they are one entry of the log."""
 LogWords = Sequence[frozenset[bytes] | None]
-"""A filter of logs. The first element is the set of allowed addresses, the others are the sets of
-allowed topics, in order. None stands for any address or topic."""
+"""A filter of logs: the allowed addresses, then the allowed topics by position. None allows any."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
@@ -124,9 +119,8 @@ class Beat(Struct, frozen=True):
 
 
 class EvmChain:
-    """A chain that is stored in ``directory``. If no chain is stored there, a new one begins with
-    ``genesis`` at the time ``beat``. Raises LogDamaged, and ChainFileMismatch if the stored chain
-    has a different chain id, genesis or format."""
+    """The chain stored in ``directory``, or a new one with ``genesis`` at the time ``beat``. Raises
+    LogDamaged, and ChainFileMismatch if the stored chain began differently."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
@@ -158,12 +152,8 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes as many transactions of ``batch`` as possible, in that order.
-
-        Returns a list with the new block (empty if no transaction was executed), and the reasons
-        why transactions failed, by hash. A transaction in neither result did not fit into the
-        block.
-        """
+        """Executes as much of ``batch`` as fits. Returns the new block (nothing if no transaction
+        was executed) and the reasons of failed transactions by hash."""
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
         done: list[MinedTransaction] = []
@@ -352,8 +342,8 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """Returns the priority fee in wei per gas that a transaction should offer: the 60th percentile
-    of recent transactions, but at least a twentieth of the chain's lowest base fee."""
+    """Returns the priority fee to offer, in wei per gas: the 60th percentile of recent ones, at
+    least a twentieth of the lowest base fee."""
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
     return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least
@@ -362,12 +352,8 @@ def usual_tip(chain: EvmChain) -> int:
 def fee_history(
     chain: EvmChain, count: int, newest: Block, percentiles: Sequence[float]
 ) -> dict[str, Any]:
-    """Returns the answer of ``eth_feeHistory`` for ``count`` blocks up to ``newest``: their base
-    fees and that of the next block, how full the blocks are, and the tips at each of
-    ``percentiles``.
-
-    Raises Problem.
-    """
+    """Returns the answer of ``eth_feeHistory`` for ``count`` blocks up to ``newest``. Raises
+    Problem."""
     if any(not 0 <= percentile <= 100 for percentile in percentiles):
         raise Problem("invalid reward percentile")
     if any(high <= low for low, high in pairwise(percentiles)):

@@ -26,11 +26,8 @@ class Allocation(Struct, frozen=True):
 
 
 class Genesis(Struct, frozen=True):
-    """The content of block 0: accounts by 20-byte address.
-
-    ``mark`` (up to 32 bytes) goes into the block's extra data, so that two sandboxes never have the
-    same genesis hash.
-    """
+    """The content of block 0: accounts by 20-byte address. ``mark`` goes into the extra data, so
+    that each sandbox has its own genesis hash."""
 
     accounts: Mapping[bytes, Allocation] = field(default_factory=dict)
     mark: bytes = b""

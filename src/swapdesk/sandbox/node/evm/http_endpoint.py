@@ -134,11 +134,8 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses a JSON document, keeping ids as they were sent. Raises ValueError. py-evm sets
-    Python's recursion limit so high that a deeply nested document would crash the process.
-
-    Before parsing, the depth is therefore checked if the document has more than SHALLOW brackets.
-    """
+    """Parses a JSON document. Raises ValueError, also for nesting that would exceed Python's
+    stack."""
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)
     return json.loads(body, parse_constant=_no_number)

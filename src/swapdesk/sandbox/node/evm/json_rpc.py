@@ -100,12 +100,8 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """A call that nobody signed, such as that of ``eth_call``.
-
-    An empty ``to`` creates a contract. Fees are wei per gas, 0 for a call that pays nothing. The
-    members have the names that py-evm expects of a transaction of type 2 (EIP-1559). ``gas`` and
-    ``nonce`` may be None, but have to be set before the call is executed.
-    """
+    """A call that nobody signed, as for ``eth_call``, with py-evm's names for a type 2 transaction.
+    An empty ``to`` creates a contract. Set ``gas`` and ``nonce`` before executing it."""
 
     type_id: ClassVar[int] = 2
     access_list: ClassVar[tuple[()]] = ()

@@ -43,8 +43,8 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """Returns a false receipt. For a mined transaction (``receipt``) it has the opposite status;
-    for a waiting one it claims success in the block ``head``. None if both are None."""
+    """Returns a false receipt: the opposite status for a mined transaction, success in block
+    ``head`` for a waiting one. None if both are None."""
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
@@ -56,11 +56,8 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """Returns the block number that ``value``, a tag or a hex number, means.
-
-    ``finalized`` means the newest block with as many confirmations as exchanges wait for, ``safe``
-    one with half as many. Raises Problem.
-    """
+    """Returns the block number of a tag or hex number. ``finalized`` has as many confirmations as
+    exchanges wait for, ``safe`` half as many. Raises Problem."""
     head = chain.head.number
     deep = chain.terms.confirmations - 1
     tags = {
@@ -76,8 +73,8 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """Returns the block that ``value`` means: a tag, a hex number, or None for the newest block.
-    Returns None if there is no such block. Raises Problem."""
+    """Returns the block of a tag or hex number, None meaning the newest. None if there is no such
+    block. Raises Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 

@@ -65,8 +65,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain with its pool of waiting transactions, as its clients see it; used on the event loop
-    only. At every new block the event ``changed`` is set and replaced by a new event."""
+    """A chain with its waiting transactions, as its clients see it; for the event loop only. Every
+    new block sets ``changed`` and replaces it."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -109,12 +109,9 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to the pool; returns its hash. Raises Problem.
-
-        Pass ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits
-        for: no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to
-        exempt an awaited transaction from faults.
-        """
+        """Adds a signed transaction to those waiting and returns its hash. Raises Problem.
+        ``awaited=False``: nobody waits for confirmations, so no empty blocks follow and no fault
+        applies. ``faulty=False`` only exempts from faults."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
@@ -186,11 +183,6 @@ class LiveChain:
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Makes one block with waiting transactions, or the empty blocks that are due.
-
-        Returns the seconds until the next step; None if nothing has to be done until a transaction
-        is sent.
-        """
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
         if not batch and not cools and not self.head.awaited:
@@ -235,12 +227,8 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Returns a signed transaction.
-
-    ``fields`` are gas, value, data, max_fee_per_gas and max_priority_fee_per_gas. A caller that
-    must not pay twice stores the bytes before ``submit``, and submits the same bytes again after a
-    crash.
-    """
+    """Returns a signed transaction. To never pay twice, store the bytes before ``submit`` and
+    submit the same bytes after a crash."""
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
     )
@@ -268,11 +256,8 @@ class ChainAccount:
         payload: bytes = b"",
         gas: int | None = None,
     ) -> bytes:
-        """Signs a transaction with the account's next nonce; if ``gas`` is None, the gas limit is
-        estimated.
-
-        Raises Problem, for example if the transaction would revert.
-        """
+        """Signs a transaction with the account's next nonce; estimates ``gas`` if None. Raises
+        Problem, also if the transaction would revert."""
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -306,22 +291,16 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs a transaction and submits it; returns its hash at once.
-
-        Raises Problem, and then nothing was sent. Set ``awaited`` to False if nobody waits for its
-        confirmations (see LiveChain.submit).
-        """
+        """Submits a newly signed transaction and returns its hash at once. Raises Problem, and then
+        nothing was sent. ``awaited`` as for LiveChain.submit."""
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
             return self._chain.submit(raw, awaited=awaited)
 
 
 class EvmNode:
-    """The EVM chains in a directory, by short name. A chain that is stored is opened, any other is
-    begun.
-
-    Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError.
-    """
+    """The EVM chains in a directory, by short name; missing ones are created. Needs a running event
+    loop. Raises ChainFileMismatch, LogDamaged, OSError."""
 
     def __init__(
         self,
@@ -362,11 +341,8 @@ class EvmNode:
         await asyncio.gather(*(chain.close() for chain in self.chains.values()))
 
     def account(self, chain: str, name: str) -> ChainAccount:
-        """Returns the sandbox's account ``name`` on a chain.
-
-        The same object is returned every time, so that its transactions are sent one after the
-        other. Raises KeyError for an unknown chain.
-        """
+        """Returns the sandbox's account on a chain, always the same object, so that its
+        transactions keep their sequence. Raises KeyError for an unknown chain."""
         account = self._accounts.get((chain, name))
         if account is None:
             account = ChainAccount(self.chains[chain], sandbox_key(self._key, name))

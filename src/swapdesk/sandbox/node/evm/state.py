@@ -63,8 +63,8 @@ def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
 
 
 def next_root(root: bytes, changes: Changes) -> bytes:
-    """Returns the digest of the state after a block: a hash of ``root``, the digest before the
-    block, and the block's changes. Without changes it is ``root``."""
+    """Returns the digest of the state after a block, from the digest before it and the changes.
+    Unchanged without changes."""
     if not changes:
         return root
     parts = [root]
@@ -74,11 +74,8 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 
 
 class StateHistory:
-    """The values of all keys after every block.
-
-    New values are added by one thread, when a block is published; any thread may read the values
-    after published blocks.
-    """
+    """The values of all keys after every block. One thread adds values; any thread may read those
+    after published blocks."""
 
     def __init__(self) -> None:
         self._values: dict[bytes, list[tuple[int, bytes]]] = {}
@@ -125,11 +122,8 @@ class AccountsAt:
 
 
 class ChangingAccounts(AccountsAt):
-    """Accounts that transactions change, with the methods that py-evm expects of its ``AccountDB``.
-
-    ``state_root`` exists only because py-evm records it with a snapshot; nothing here depends on
-    it.
-    """
+    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. Nothing
+    depends on ``state_root``."""
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)

@@ -31,18 +31,15 @@ MAKER_DOLLARS = 50_000_000
 WALLET_LAMPORTS = 10_000 * 10**9
 """Lamports for fees and rent that an exchange's wallet has in addition to what it trades with."""
 _MOST_UNITS = 1 << 62
-"""Largest number of units that the maker holds of a token: a quarter of what a token account can
-count, so that more can be minted."""
+"""Largest number of a token's units that the maker holds: a quarter of the range, so that more can
+be minted."""
 NATIVE_MINT = "So11111111111111111111111111111111111111112"
 """The mint of wrapped SOL, whose tokens only the token program can make."""
 
 
 class FirstMint(Struct, frozen=True):
-    """A mint that exists on the chain from the beginning.
-
-    ``held`` are the units that the maker holds; ``reserves`` are the units of the exchanges'
-    wallets, as (name of the wallet, units).
-    """
+    """A mint that exists from the beginning, with the units that the maker holds and those of the
+    exchanges' wallets by name."""
 
     address: str
     decimals: int

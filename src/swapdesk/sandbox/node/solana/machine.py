@@ -49,11 +49,8 @@ class Instant(Struct, frozen=True):
 
 
 class Blocks:
-    """The block heights and blockhashes of the chain, derived from sandbox time.
-
-    ``now_ms`` returns sandbox time; the chain began at ``began_ms``. The height never decreases,
-    and is never below ``reached``, the height of the newest stored transaction.
-    """
+    """The heights and blockhashes of the chain, derived from sandbox time in milliseconds. The
+    height never falls, even if sandbox time does."""
 
     def __init__(
         self, key: bytes, now_ms: Callable[[], int], *, began_ms: int, reached: int
@@ -80,19 +77,13 @@ class Blocks:
         return any(self._hash(height) == blockhash for height in range(newest - WINDOW, newest + 1))
 
     def _hash(self, height: int) -> bytes:
-        """Returns the blockhash at a height. It is derived from the key, so it is the same after a
-        restart."""
         purpose = b"solana blockhash\0" + height.to_bytes(8, "big")
         return hmac.digest(self._key, purpose, "sha256")
 
 
 class TransactionOutcome(Struct, frozen=True):
-    """The effect of a transaction, executed or simulated.
-
-    ``error`` is the error in Solana's JSON, None for success. ``before`` and ``after`` are the
-    accounts that the message names, in its order. ``details`` is None if the transaction was not
-    executed at all.
-    """
+    """The effect of a transaction, executed or simulated. ``error`` is Solana's JSON, None for
+    success; ``details`` is None if nothing was executed."""
 
     error: Any
     details: TransactionMetadata | None = None
@@ -206,8 +197,6 @@ def read_mint(account: Account | None) -> Mint | None:
 
 
 def _begun(state: bytes) -> bool:
-    """Returns True if the token program has initialized the account. ``state`` is the byte of the
-    account's state."""
     return state != b"\0"
 
 
@@ -238,8 +227,8 @@ def token_amount(units: int, decimals: int) -> dict[str, Any]:
 
 
 def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
-    """Returns an account in the form of Solana's JSON-RPC. For a token account, ``decimals`` are
-    the decimals of its mint, which the encoding ``jsonParsed`` shows; None for other accounts."""
+    """Returns an account in Solana's JSON. ``decimals`` are those of a token account's mint, None
+    for other accounts."""
     data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
     if encoding == "base58":
         data = [base58.encode(bytes(account.data)), "base58"]

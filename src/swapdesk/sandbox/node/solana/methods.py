@@ -103,16 +103,13 @@ BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_A
 the newest at this commitment."""
 
 _LONGEST_TEXT = 1683
-"""Largest number of characters of a transaction in base58, which is the length of the largest
-possible packet. The limit is needed because the time of decoding grows with the square of the
-length."""
+"""Largest number of characters of a transaction in base58. Decoding longer texts would take too
+much time."""
 
 
 class Params:
-    """The parameters of a call: values by position, then an object of options.
-
-    Every method raises Problem for a value of the wrong type or form.
-    """
+    """The parameters of a call: positional values, then an object of options. Methods raise Problem
+    for a wrong type or form."""
 
     def __init__(self, given: Any, values: int) -> None:
         given = [] if given is None else given
@@ -248,13 +245,8 @@ MOST_WRITTEN = 128
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Returns the answer of ``getRecentPrioritizationFees``: a fee for each of the last WINDOW
-    blocks.
-
-    The fee of a block is the highest of several prices. The first is the lowest price that any
-    transaction in the block paid. For each account that ``asked`` names, there is also the lowest
-    price paid by a transaction that writes to the account.
-    """
+    """Returns a fee for each recent block: the highest of its lowest price paid and the lowest paid
+    for writing each account in ``asked``."""
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
@@ -350,9 +342,8 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
 def show_account(
     chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
-    """Returns an account as JSON, in the encoding that ``asked`` names or else in ``default``; None
-    if ``account`` is None. Raises Problem if the encoding is not supported or cannot hold the
-    account's data."""
+    """Returns an account as JSON in the encoding that ``asked`` names, or ``default``; None for no
+    account. Raises Problem if the encoding does not suit."""
     encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
@@ -389,9 +380,8 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
-    """Returns the transaction of a ``sendTransaction`` request. Unless the request skips the
-    preflight, the transaction's signatures are checked and it is simulated first. Raises Problem if
-    a check or the simulation fails."""
+    """Returns the transaction of a ``sendTransaction`` request, checked and simulated unless the
+    request skips that. Raises Problem."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)
