@@ -9,8 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 CheckLevel = Literal["ok", "note", "warn", "refuse", "unknown"]
-"""How serious the line of a check is: ``ok`` was verified, ``note`` informs, ``warn`` needs
-attention, ``refuse`` blocks the step, ``unknown`` waits for an answer."""
+"""How serious a line is: verified, for information, needing attention, blocking, or unknown yet."""
 
 
 class CheckLine(Struct, frozen=True):
@@ -27,5 +26,4 @@ def refusal(lines: Iterable[CheckLine]) -> str:
 
 
 def texts(lines: Iterable[CheckLine], level: CheckLevel) -> list[str]:
-    """Returns the sentences of the lines that have this level."""
     return [line.text for line in lines if line.level == level]
