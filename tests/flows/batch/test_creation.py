@@ -133,27 +133,17 @@ async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> No
     with pytest.raises(ClaimTaken) as caught:
         desk.creation.write(plan)
     assert caught.value.holder.id == first
-    second = desk.creation.write(plan, again=True)
-    await desk.run(second)
-    assert len(await desk.groups()) == 2
-
-
-async def test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_refused(
-    desk: Desk,
-) -> None:
-    plan = await desk.plan(*CLEAN)
-    first = desk.creation.write(plan)
-    await desk.run(first)
-    second = desk.creation.write(plan, again=True)
-    assert desk.left(second)
-    assert move_group(
-        desk.journal.ledger, desk.batch(second).groups[0], State.REFUSED, reasons=["no", "no"]
-    )
-    assert desk.batch(second).operation.state is State.REFUSED
+    # Rows that are orders stay so when they are asked for again and refused.
+    refused = desk.creation.write(plan, again=True)
+    assert desk.left(refused)
+    (group,) = desk.batch(refused).groups
+    assert move_group(desk.journal.ledger, group, State.REFUSED, reasons=["no", "no"])
+    assert desk.batch(refused).operation.state is State.REFUSED
     with pytest.raises(ClaimTaken) as caught:
         desk.creation.write(plan)
     assert caught.value.holder.id == first
-    desk.creation.write(plan, again=True)
+    await desk.run(desk.creation.write(plan, again=True))
+    assert len(await desk.groups()) == 2
 
 
 async def test_rows_that_were_created_are_told_in_every_other_file(desk: Desk) -> None:
