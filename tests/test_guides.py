@@ -92,22 +92,25 @@ WORDS = {
 """What a reader fills in himself."""
 
 SHIM = """#!{python} -IS
-import json, os, socket, sys
+import _socket, array, os, sys
 try:
     os.fstat(3)
 except OSError:
     pass
 else:
     os.execv("{python}", ["{python}", "-m", "swapdesk", *sys.argv[1:]])
-asked = socket.socket(socket.AF_UNIX)
+asked = _socket.socket(_socket.AF_UNIX)
 asked.connect("{door}")
-request = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
-socket.send_fds(asked, [len(request).to_bytes(4, "big")], [0, 1, 2])
+env = [name + "=" + value for name, value in os.environ.items()]
+request = "\\0".join([os.getcwd(), str(len(env)), *env, *sys.argv[1:]]).encode()
+rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))]
+asked.sendmsg([len(request).to_bytes(4, "big")], rights)
 asked.sendall(request)
 sys.exit(int(asked.recv(8) or b"1"))
 """
 """The command ``swapdesk`` of the shell. It lets the process of the tests start the real one,
-which is a fork there; with a descriptor of its own it is started as everywhere."""
+which is a fork there; with a descriptor of its own it is started as everywhere. It imports next to
+nothing, as it is run more than a hundred times."""
 
 
 class Block(Struct, frozen=True):
@@ -173,11 +176,12 @@ def _run(conversation: socket.socket) -> None:
         request = b""
         while len(request) < int.from_bytes(head, "big"):
             request += conversation.recv(1 << 16)
-        words, directory, env = json.loads(request)
+        directory, count, *told = request.decode().split("\0")
+        env, words = told[: int(count)], told[int(count) :]
         process = subprocess.Popen(
             [sys.executable, "-m", "swapdesk", *words],
             cwd=directory,
-            env=env,
+            env=dict(pair.split("=", 1) for pair in env),
             stdin=fds[0],
             stdout=fds[1],
             stderr=fds[2],

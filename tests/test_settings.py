@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from swapdesk.paths import (
     write_private,
 )
 from swapdesk.secret import Secret
-from swapdesk.settings import Options, SettingsError, load_settings
+from swapdesk.settings import Options, Settings, SettingsError, load_settings
 
 CONFIG = """\
 # the desk of alice
@@ -60,6 +60,13 @@ def write_config(home: Home, text: str, secret: str | None = "prod-secret") -> N
         write_private(home.config / "prod.secret", secret.encode() + b"\n", replace=True)
 
 
+def configured(
+    home: Home, text: str, secret: str | None = "prod-secret", environ: Mapping[str, str] = {}
+) -> Settings:
+    write_config(home, text, secret)
+    return load_settings(environ, home)
+
+
 def test_nothing_configured_is_the_sandbox(home: Home) -> None:
     settings = load_settings({}, home)
     assert settings.profile.value == "sandbox"
@@ -75,8 +82,7 @@ def test_nothing_configured_is_the_sandbox(home: Home) -> None:
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_the_file_chooses_a_profile_and_its_values(home: Home, mark: str) -> None:
-    write_config(home, mark + CONFIG, f"{mark}prod-secret")
-    settings = load_settings({}, home)
+    settings = configured(home, mark + CONFIG, f"{mark}prod-secret")
     assert (settings.profile.value, settings.profile.origin) == ("prod", "config.toml")
     assert settings.live
     assert settings.url.value == "https://api.example.com/v2"
@@ -151,8 +157,7 @@ def test_another_address_never_gets_the_credentials_or_the_journal_of_a_profile(
 
 
 def test_a_secret_file_belongs_to_its_key(home: Home) -> None:
-    write_config(home, CONFIG)
-    settings = load_settings({"SWAPDESK_API_KEY": "another"}, home)
+    settings = configured(home, CONFIG, environ={"SWAPDESK_API_KEY": "another"})
     assert settings.key.value == "another"
     assert settings.secret.value is None
     assert "SWAPDESK_API_SECRET" in str(settings.problems[0])
@@ -197,8 +202,7 @@ def test_a_name_that_no_profile_has_is_told_where_it_stands(home: Home, name: st
 def test_an_unknown_key_is_told_with_file_line_and_nearest_name(
     home: Home, line: str, number: int, key: str, near: str | None
 ) -> None:
-    write_config(home, line)
-    (problem,) = load_settings({}, home).problems
+    (problem,) = configured(home, line).problems
     assert (problem.file, problem.line, problem.key) == (home.config_file, number, key)
     assert problem.nearest == near
     shown = str(problem)
@@ -219,8 +223,7 @@ def test_an_unknown_key_is_told_with_file_line_and_nearest_name(
     ],
 )
 def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: int) -> None:
-    write_config(home, text)
-    problems = load_settings({}, home).problems
+    problems = configured(home, text).problems
     assert line in [problem.line for problem in problems]
 
 
@@ -270,8 +273,9 @@ def test_certificates_are_those_of_the_environment_the_profile_or_all_profiles(
 
 def test_a_file_without_a_certificate_is_a_problem_where_it_is_named(home: Home) -> None:
     (home.config / "key.pem").write_text("not a certificate")
-    write_config(home, "profile = 'own'\n[profiles.own]\nurl = 'https://a'\nca_file = 'key.pem'\n")
-    settings = load_settings({}, home)
+    settings = configured(
+        home, "profile = 'own'\n[profiles.own]\nurl = 'https://a'\nca_file = 'key.pem'\n"
+    )
     (problem,) = settings.problems
     assert (problem.line, problem.key) == (4, "profiles.own.ca_file")
     assert problem.message.endswith("key.pem holds no certificate")
@@ -325,8 +329,7 @@ def test_a_secret_file_without_a_secret_is_named(
     """At its own line, where other profiles have such a key before it."""
     other = '[profiles.other]\nsecret_file = "other"\n[profiles.prod]'
     written = CONFIG.replace("[profiles.prod]", other).replace("prod.secret", name)
-    write_config(home, written, secret)
-    settings = load_settings({}, home)
+    settings = configured(home, written, secret)
     assert settings.secret.value is None
     (problem,) = settings.problems
     assert re.search(rf"secret_file \S*{name} {wrong}", str(problem))
@@ -334,8 +337,12 @@ def test_a_secret_file_without_a_secret_is_named(
 
 
 def test_secrets_are_shown_nowhere(home: Home) -> None:
-    write_config(home, CONFIG, secret="planted-secret-77")
-    settings = load_settings({"SWAPDESK_CONTROL_TOKEN": "planted-token-88"}, home)
+    settings = configured(
+        home,
+        CONFIG,
+        secret="planted-secret-77",
+        environ={"SWAPDESK_CONTROL_TOKEN": "planted-token-88"},
+    )
     shown = repr(settings) + str(list(settings.rows())) + f"{settings.secret.value:>20}"
     assert "planted" not in shown
     assert "prod-key-123456" not in str(list(settings.rows()))

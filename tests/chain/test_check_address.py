@@ -561,7 +561,7 @@ def test_a_mixed_case_evm_typo_is_seen() -> None:
     """EIP-55 misses about one change in several thousand; a changed case never."""
     rng = random.Random(55)
     accepted = 0
-    for _ in range(2_000):
+    for _ in range(1_000):
         address = derive_address("evm", rng.randbytes(32))
         place = rng.randrange(2, 42)
         other = rng.choice([c for c in "0123456789abcdefABCDEF" if c != address[place]])
@@ -570,7 +570,7 @@ def test_a_mixed_case_evm_typo_is_seen() -> None:
         if other.lower() == address[place].lower():
             assert not verdict.ok
         accepted += verdict.ok
-    assert accepted <= 2
+    assert accepted <= 1
 
 
 def test_a_typo_on_polkadot_is_seen_by_a_checksum_of_two_bytes() -> None:

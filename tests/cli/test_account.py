@@ -248,7 +248,12 @@ def partner(tmp_path: Path, data: Path) -> Partner:
 
 def test_an_account_with_its_keys(partner: Partner, data: Path) -> None:
     made = partner.made("create", "Shop", "--tier", "pro")
-    secrets = [made["apiSecret"]]
+    # A person sees a secret once.
+    shown = dict(
+        line.rsplit(maxsplit=1) for line in partner("create", "Bar").stdout.splitlines()[:5]
+    )
+    assert (shown["tier"], len(shown["secret"])) == ("FREE", 43)
+    secrets = [made["apiSecret"], shown["secret"]]
     assert made["partner"]["tier"] == "PRO"
     further = partner.made("key", "Shop", "--scope", "read", "--dialect", "vendor")
     secrets.append(further["apiSecret"])
@@ -261,7 +266,10 @@ def test_an_account_with_its_keys(partner: Partner, data: Path) -> None:
     assert [key["revoked"] is None for key in revoked] == [False, True]
     again = partner.made("revoke", made["apiKey"])["partner"]["keys"]
     assert again == revoked, "revoked since the first time"
-    printed = partner("show", "Shop").stdout + partner("list").stdout
+    listed = partner("list").stdout
+    assert listed.splitlines()[-1].split()[1:] == ["Bar", "FREE", "active", "1", "none"]
+    printed = partner("show", "Shop").stdout + partner("show", "Bar").stdout + listed
+    assert shown["key"] in printed
     stored = b"".join(path.read_bytes() for path in data.iterdir())
     for secret in secrets:
         assert secret not in printed
@@ -305,20 +313,6 @@ def test_accounts_of_the_service_of_a_file(partner: Partner, tmp_path: Path) -> 
     partner.refused(2, "USAGE", "list", "--config", str(file))
     file.write_text("data = 7\n")
     desk.refused(2, "CONFIG", "partner", "list", "--config", str(file))
-
-
-def test_a_person_sees_a_secret_once(partner: Partner) -> None:
-    lines = dict(
-        line.rsplit(maxsplit=1) for line in partner("create", "Shop").stdout.splitlines()[:5]
-    )
-    assert lines["tier"] == "FREE"
-    assert len(lines["secret"]) == 43
-    told = partner("show", "Shop").stdout
-    assert lines["key"] in told
-    assert lines["secret"] not in told
-    assert partner("list").stdout.splitlines()[1].split()[1:] == [
-        "Shop", "FREE", "active", "1", "none",
-    ]  # fmt: skip
 
 
 def test_tier_suspension_and_overrides(partner: Partner) -> None:

@@ -184,13 +184,6 @@ def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
         assert f" {end.value} " in words
 
 
-@each_row("name", COMMANDS)
-def test_every_command_explains_itself(here: InProcess, name: str) -> None:
-    result = here(name, "--help")
-    assert result.code == 0
-    assert "Usage: swapdesk" in result.stdout
-
-
 def test_unknown_command_names_the_nearest(here: InProcess) -> None:
     result = here("qoute", "1", "btc", "eth")
     assert result.code == 2
@@ -440,13 +433,6 @@ def test_config_show_masks_secrets(here: InProcess) -> None:
         assert "a-very-secret-text" not in shown.stdout
         assert "0123456789abcdef" not in shown.stdout
         assert "…cdef" in shown.stdout
-
-
-def test_a_key_without_its_secret_is_named(here: InProcess) -> None:
-    here.environ |= KEY
-    result = here("chains", "--json")
-    assert result.code == 2
-    assert "SWAPDESK_API_KEY needs SWAPDESK_API_SECRET" in result.error["message"]
 
 
 @click.command()

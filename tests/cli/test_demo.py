@@ -210,7 +210,6 @@ def test_words_that_make_no_sense_begin_nothing(
     ("words", "code", "said"),
     [
         (("stuck", "--token", "btc.bitcoin"), 2, "BTC is on Bitcoin, whose payments"),
-        (("stuck", "--token", "nosuch"), 5, 'No token is called "nosuch"'),
         (("stuck", "--token", "eth.base"), 2, "This demonstration buys eth.base"),
         (("stuck", "--amount", "0.1"), 4, "The smallest amount for this swap is"),
     ],

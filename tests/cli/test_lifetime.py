@@ -230,20 +230,6 @@ def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
     command.stderr.close()
 
 
-@pytest.mark.long
-def test_an_outcome_nobody_can_tell(tmp_path: Path) -> None:
-    with running_sandbox(tmp_path, speed=30) as own:
-        assert cli("chains", home=tmp_path).code == 0
-        own.fault("lost_response", operation="create_exchange")
-        own.fault("http_500", operation="list_orders", times=100)
-        result = cli("swap", *BTC_ETH, home=tmp_path)
-        assert (result.code, result.error["code"]) == (8, "OUTCOME_UNKNOWN")
-        own.control("DELETE", "/faults")
-        listed = cli("orders", "list", "--json", home=tmp_path)
-        assert "The order exists" in listed.stderr
-        assert listed.document["total"] == 1
-
-
 Taken = list[tuple[str, str, str]]
 """Id and state of an event, and its order."""
 

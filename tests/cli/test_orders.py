@@ -28,15 +28,13 @@ from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.payments import unanswered
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.orders import DisplayStatus
 from tui.terminal_window import TerminalWindow
 
 REFUND = "0xAb" + "3" * 38
@@ -350,25 +348,3 @@ def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> 
     assert "You send" in dict(order_facts(tracked(), NOW))
     expired = tracked(display_status=DisplayStatus.EXPIRED.value)
     assert "You were to send" in dict(order_facts(expired, NOW))
-
-
-def test_calls_by_hand_stay_unresolved_until_their_end_is_known(tmp_path: Path) -> None:
-    """Also after a restart; without a file none is noted, and so none is sent."""
-    clock = ManualClock()
-    journal = Journal.open(tmp_path / "journal.db", clock)
-    ledger, sent = journal.ledger, {"method": "POST", "path": "/exchanges", "body": "{}"}
-    ids = [ledger.begin("call", sent, state=State.SENT).id for _ in range(5)]
-    order = Order(service_id="abcdefghijklmnopqrstuv")
-    journal.call_created(ids[0], order, status=200, request_id="r-1")
-    ledger.move(ids[1], State.REFUSED, code="INVALID_SWAP", status=422)
-    ledger.move(ids[2], State.DONE, status=200)
-    ledger.move(ids[3], State.UNKNOWN, code="NO_ANSWER")
-    assert journal.orders.get(order.service_id).intent is None
-    journal.close()
-    with pytest.raises(JournalUnavailable):
-        ledger.begin("call", sent, state=State.SENT)
-    again = Journal.open(tmp_path / "journal.db", clock)
-    left = {call.id: call for call in unanswered(again.ledger)}
-    assert left.keys() == set(ids[3:])
-    assert (left[ids[4]].state, left[ids[4]].sent_at) == (State.SENT, clock.now())
-    again.close()

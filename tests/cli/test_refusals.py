@@ -4,7 +4,6 @@ nowhere an address to pay; and what options of quotes ask for."""
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -465,26 +464,6 @@ def test_an_order_that_was_not_repeated_differs_in_nothing(other_desk: Desk) -> 
     other_desk.sandbox.control("DELETE", "/faults")
     shown = other_desk("orders", "show", order, "--json")
     assert shown.document["deposit"] is not None, shown
-
-
-def test_fixed_rates_beside_floating_ones_take_two_quotes(desk: Desk) -> None:
-    board = desk("quote", "0.1", *PAIR, "--both", "--json").document
-    assert board["cost"] == 2
-    assert {row["fixed"] for row in board["quotes"]} == {True, False}
-    only = desk("quote", "0.1", *PAIR, "--fixed", "--json").document
-    assert {row["fixed"] for row in only["quotes"]} == {True}
-    assert all("fixed" in row["badges"] for row in only["quotes"])
-
-
-def test_reverse_quotes_are_ranked_by_what_they_take(desk: Desk) -> None:
-    result = desk("quote", "1.5", *PAIR, "--receive", "--json")
-    board = json.loads(result.stdout, parse_float=Decimal)
-    sends = [row["sends"] for row in board["quotes"]]
-    assert board["receive"] is True
-    assert sends == sorted(sends)
-    assert all(row["amountOut"] >= Decimal("1.4998") for row in board["quotes"])
-    table = desk("quote", "1.5", *PAIR, "--receive").stdout.splitlines()
-    assert "SEND BTC" in table[0]
 
 
 def test_a_chosen_provider_and_an_explanation(desk: Desk) -> None:

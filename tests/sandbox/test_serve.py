@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx2
@@ -42,7 +42,9 @@ ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
 def test_ready_line_run_file_and_end(tmp_path: Path) -> None:
-    with in_fresh_interpreters(), Running(tmp_path) as sandbox:
+    with ExitStack() as ends:
+        with in_fresh_interpreters():
+            sandbox = ends.enter_context(Running(tmp_path))
         # Of one directory there is one sandbox: the other one waits for the lock.
         second, begin = Running(tmp_path).spawn(), time.monotonic()
         line = json.loads(sandbox.first_line)

@@ -82,7 +82,7 @@ def test_a_price_is_a_function_of_seed_and_time() -> None:
 def test_prices_stay_within_their_swing_and_move_smoothly() -> None:
     """Pairs of minutes of one day, all of them at full size."""
     market = Market(7)
-    for minute in range(0, 1500, 1500 // examples(500)):
+    for minute in range(0, 1500, 1500 // examples(500, part=10)):
         before = market.prices(NOON + timedelta(minutes=minute))
         now = market.prices(NOON + timedelta(minutes=minute + 1))
         for code, price in now.items():

@@ -3,8 +3,8 @@
 One process, the nursery, imports everything once and forks a service whenever it is asked
 to, so that a restart costs milliseconds. The service is uvicorn on a loopback socket over a
 store file; its venues keep their accounts in a file of their own, as venues elsewhere do.
-:func:`run` is the harness over one process and its file, ``process_kills`` that over several and a
-database. A test asserts on the :class:`Tally`, a benchmark prints how long the restarts took.
+:func:`run` is the harness over one process and its file, :func:`run_processes` that over several
+and a database. A test asserts on the :class:`Tally`, a benchmark prints how long the restarts took.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ TESTS = HERE.parent.parent
 if str(TESTS) not in sys.path:
     sys.path.insert(0, str(TESTS))
 
+from databases import OwnServer  # noqa: E402
 from patience import PATIENCE  # noqa: E402
 from service.loopback import listening  # noqa: E402
 from service.new_store import found  # noqa: E402
@@ -379,6 +380,94 @@ async def finished(floor: Floor, venues: Path, tally: Tally) -> list[str]:
         if len(opened) != 1 or accounts[opened[0]] != address:
             wrong.append(f"{sid} has deposit addresses {opened}")
     return wrong
+
+
+ROLES = ("ANSWERS", "ANSWERS", "WORKS", "WORKS")
+
+
+async def run_processes(
+    own: OwnServer,
+    directory: Path,
+    *,
+    count: int,
+    seconds: float,
+    kills: int,
+    restarts: int,
+    rest: float,
+    seed: int,
+) -> tuple[Tally, Service, Callers, set[int]]:
+    """A service of two processes that answer and two that work, over one PostgreSQL: every second
+    one of each is killed, and in between the database ends as in a crash. Whoever calls goes on at
+    the process that is there.
+
+    Start, load, kill and restart for so long; then everybody is answered, and all is killed. The
+    last one returned are the first and the last minute in which was called."""
+    rng, tally = random.Random(seed), Tally()
+    own.cluster.run(own.cluster._created("kills"))
+    asked = {"database": own.cluster.url("kills"), "venues": str(directory / "v.db")}
+    async with forking() as nursery:
+        service = Service(nursery, asked, ROLES)
+        try:
+            for place in range(len(ROLES)):
+                await service.start(place)
+            callers = Callers(service, tally, rng, count=count, limited=2, rest=rest)
+            minutes = {int(time.time()) // 60}
+            calling = asyncio.create_task(callers.run())
+            begin, restarted = time.monotonic(), 0
+            # However slow the machine is: killed often, under a real load, to the limit.
+            while (
+                (passed := time.monotonic() - begin) < seconds
+                or service.kills <= kills
+                or len(tally.acknowledged) <= 100
+                or not callers.refused
+            ):
+                await asyncio.wait({calling}, timeout=rng.uniform(0.3, 0.7))
+                assert not calling.done(), calling.result()
+                if passed > (restarted + 1) * seconds / (restarts + 1):
+                    restarted += 1
+                    await asyncio.to_thread(own.stop)
+                    await asyncio.to_thread(own.start)
+                for place in (rng.choice((0, 1)), rng.choice((2, 3))):
+                    service.kill(place)
+                    await service.start(place)
+            callers.over = True
+            async with asyncio.timeout(PATIENCE):
+                await calling
+            minutes.add(int(time.time()) // 60)
+        finally:
+            # They hold on to the nursery's pipes, which are waited for.
+            service.kill_all()
+    return tally, service, callers, minutes
+
+
+async def verify_processes(
+    own: OwnServer, directory: Path, tally: Tally, minutes: set[int]
+) -> list[str]:
+    """What is wrong with orders, venues, limits and the order of states."""
+    place = Place(own.cluster.url("kills"))
+    store = await Store.connect(place)
+    ((orders,),) = await found(
+        store,
+        "SELECT COUNT(*) FROM orders WHERE partner_id = :partner",
+        partner=LIMITED.partner_id,
+    )
+    # By minutes that passed: an order is counted a moment after the time that it is created at.
+    most = A_MINUTE * (max(minutes) - min(minutes) + 1)
+    wrong = [f"{orders} orders where {most} are the most"] if orders > most else []
+    told: dict[str, list[tuple[int, int]]] = {}
+    for name, version, rank in await found(
+        store, "SELECT service_id, version, rank FROM outbox ORDER BY sequence, version"
+    ):
+        told.setdefault(name, []).append((version, rank))
+    for name, states in told.items():
+        if states != sorted(set(states)) or [rank for _, rank in states] != sorted(
+            rank for _, rank in states
+        ):
+            wrong.append(f"{name} went back: {states}")
+    clock = ManualClock(SystemClock().now())
+    clock.advance(60)
+    floor = Floor(directory, clock, venues_at(directory / "v.db"), opened=store)
+    return wrong + await finished(floor, directory / "v.db", tally)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ import databases
 from databases import OwnServer
 from manual_time import rest
 from patience import PATIENCE, eventually
-from service import process_kills
-from service.kill_loop import forking, run, verify
+from service.kill_loop import forking, run, run_processes, verify, verify_processes
 from service.new_store import changed, found, stores_of, url_at
 from service.orders_fixtures import Floor, row_of, venues_at
 from swapdesk.clock import ManualClock, SystemClock
@@ -45,7 +44,7 @@ async def test_processes_and_their_database_are_killed(
     none is lost or doubled, no order goes back, and no window lets more through than its limit."""
     full = request.config.getoption("--full", default=False)
     with OwnServer.started() as own:
-        tally, service, callers, minutes = await process_kills.run(
+        tally, service, callers, minutes = await run_processes(
             own,
             tmp_path,
             count=64 if full else 24,
@@ -55,7 +54,7 @@ async def test_processes_and_their_database_are_killed(
             rest=0 if full else 2,
             seed=20261128,
         )
-        assert await process_kills.verify(own, tmp_path, tally, minutes) == []
+        assert await verify_processes(own, tmp_path, tally, minutes) == []
     sys.stdout.write(
         f"{len(tally.acknowledged)} orders of {len(tally.sent)} creates, {callers.refused} refused"
         f" by the limit, {service.kills} processes killed\n"

@@ -17,8 +17,9 @@ import manual_time
 from rows import each_row
 from service import groups
 from service.groups import group, opened, row
-from service.http_calls import declined, running
+from service.http_calls import calling, declined, running, small_service
 from service.orders_fixtures import EVM, XRP, venues_at
+from service.price_venue import PriceVenue
 from service.test_http import posted
 from service.venue import PlainVenue
 from service.world import (
@@ -53,7 +54,7 @@ from swapdesk.chain.solana import (
     token_account,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain
+from swapdesk.service.app import Onchain, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.store import Store
@@ -387,6 +388,37 @@ async def test_an_order_of_a_group_sends_values_too(
 ) -> None:
     answer = await posted(api, "/exchanges/multi", json.dumps({"orders": [row() | order]}))
     assert answer["orders"][0]["error"]["fields"][field]["value"] == told
+
+
+async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
+    store: Store, clock: ManualClock
+) -> None:
+    """One venue has fixed rates and refuses to open, and a better one has none."""
+    kept = PriceVenue("kept", fee=Decimal("0.02"), traits=VenueTraits(fixed=True))
+    service = small_service(clock, store, venues=[PriceVenue("aa", fee=Decimal("0.004")), kept])
+    async with calling(build_service(service), AS_FIRST) as api:
+        rows = [row(fixed=True, refundAddress=EVM), row()]
+        answer = await api.post("/exchanges/multi", json={"orders": rows})
+        told = json.loads(answer.content, parse_float=Decimal)
+        fixed, floating = (each["order"] for each in told["orders"])
+        assert (fixed["fixed"], floating["fixed"]) == (True, False)
+        assert fixed["refundAddress"] == EVM
+        assert fixed["outAmount"] < floating["outAmount"]
+        stored, other = await service.store.groups.orders(FIRST.partner_id, told["multiId"])
+        assert (stored.legs, other.legs) == (("kept",), ("aa",))
+        assert stored.fixed
+        assert stored.rates[0] is not None
+        assert other.rates == ()
+        await opened(service, clock)
+        now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
+        assert now["orders"][0]["status"] == 6, "a fixed order goes to nobody else"
+        assert not {"depositAddress", "swapName", "in"} & now["orders"][0].keys()
+        back = {"refundAddress": XRP, "refundExtraId": "7"}
+        tagged = row(amount=1000, fixed=True, **back) | {"from": RIPPLE_COIN.id}
+        answer = await api.post("/exchanges/multi", json={"orders": [tagged]})
+        (stored,) = await service.store.groups.orders(FIRST.partner_id, answer.json()["multiId"])
+        assert (stored.refund_address, stored.refund_tag) == (XRP, "7")
+        assert stored.receiver_tag is None
 
 
 # Groups on Solana: their deposits as transactions of measured size (contract 9.15)

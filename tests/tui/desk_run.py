@@ -388,11 +388,13 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         yield running
 
 
-def sandbox_desk(sandbox: Sandbox, home: Path, size: tuple[int, int] = (100, 30)) -> Any:
-    """A desk with an empty home on the running sandbox."""
+def sandbox_desk(
+    sandbox: Sandbox, home: Path, size: tuple[int, int] = (100, 30), **other: Any
+) -> Any:
+    """A desk with an empty home on the running sandbox, whose ready line may say something else."""
 
     async def ready() -> Mapping[str, Any]:
-        return sandbox.ready
+        return {**sandbox.ready, **other}
 
     return open_desk(load_settings({}, Home.at(home)), ready, size=size)
 

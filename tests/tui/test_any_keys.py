@@ -24,7 +24,7 @@ from tui.picture import faults_of, take
 from tui.scenes import Scene, all_scenes
 
 SCENES = all_scenes()
-FEW, STEPS = 4, 40
+FEW, STEPS = 2, 40
 WALKS, MANY_STEPS = 200, 160
 SIZES = ((80, 24), (100, 30), (120, 40), (200, 60), (79, 23), (30, 8))
 SECONDS = (STILL, 1.0, 5.0, 61.0, 1_900.0)

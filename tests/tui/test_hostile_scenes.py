@@ -2,7 +2,7 @@
 
 Which texts those are is read from the models of the wire: whatever is marked as text that people
 read. Identity text (ids, symbols, addresses) stays: a hostile one refuses its object. A sample runs
-always; ``--full`` runs all texts through all scenes."""
+always, at two sizes; ``--full`` runs all texts through all scenes, at three."""
 
 from __future__ import annotations
 
@@ -140,8 +140,18 @@ def test_every_dangerous_text_is_one() -> None:
     assert all(safe_text(text, 200) == text for text in markup_texts())
 
 
+Shape = tuple[tuple[int, int], GlyphSet]
+SHAPES: list[Shape] = [((80, 24), GlyphSet.UNICODE), ((120, 40), GlyphSet.ASCII)]
+"""Where the columns are narrowest, and with all of them."""
+MORE_SHAPES: list[Shape] = [((120, 40), GlyphSet.UNICODE), ((100, 30), GlyphSet.ASCII)]
+
+
 async def run_of(
-    market: Market, subtests: pytest.Subtests, tour: list[Scene], texts: list[str]
+    market: Market,
+    subtests: pytest.Subtests,
+    tour: list[Scene],
+    texts: list[str],
+    shapes: list[Shape] = SHAPES,
 ) -> None:
     tour[0].begin(market)
     hostile = HostileTexts(texts)
@@ -155,17 +165,13 @@ async def run_of(
                 if before is not None:
                     await take(run, (80, 24))
                 await go_on(run, before, one)
-                await look_at(run, texts)
+                await look_at(run, texts, shapes)
             before = one
 
 
-async def look_at(run: DeskRun, texts: list[str]) -> None:
+async def look_at(run: DeskRun, texts: list[str], shapes: list[Shape]) -> None:
     shown = 0
-    for size, glyphs in (
-        ((80, 24), GlyphSet.UNICODE),
-        ((120, 40), GlyphSet.UNICODE),
-        ((100, 30), GlyphSet.ASCII),
-    ):
+    for size, glyphs in shapes:
         picture = await take(run, size, glyphs)
         assert not list(unsafe_characters("\n".join(picture.rows)))
         assert all(cell_len(row) <= size[0] for row in picture.rows), picture.rows
@@ -213,7 +219,8 @@ async def test_every_text_in_every_scene(
 ) -> None:
     for start in range(0, len(TEXTS), IN_A_RUN):
         async with open_market(tmp_path / str(start)) as market:
-            await run_of(market, subtests, tour, TEXTS[start : start + IN_A_RUN])
+            texts = TEXTS[start : start + IN_A_RUN]
+            await run_of(market, subtests, tour, texts, [*SHAPES, *MORE_SHAPES])
 
 
 REPEATED = {"quotes-fixed-too", "tokens", "candidates", "batch-created", "wallets"}

@@ -81,7 +81,9 @@ def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
 
 
 async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -> None:
-    async with sandbox_desk(sandbox, tmp_path, (120, 40)) as run:
+    # On each chain it has, every reading asks for each token and everybody who may take some.
+    few = [chain for chain in sandbox.ready["chains"] if chain["shortName"] in ("base", "solana")]
+    async with sandbox_desk(sandbox, tmp_path, (120, 40), chains=few) as run:
         await run.ready()
         desk = run.app.session.desk
         wallet = desk.wallet

@@ -216,31 +216,26 @@ def test_widget(name: str, columns: int, golden: Golden) -> None:
     golden(f"widgets/{name}-{columns}", lines_text(ALL[name](columns - 4, ""), width))
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_ascii_has_no_other_character(name: str) -> None:
-    text = "\n".join(plain_text(ascii_line(line)) for line in ALL[name](96, ""))
-    assert text.isascii(), sorted({char for char in text if not char.isascii()})
+def test_ascii_has_no_other_character() -> None:
+    for name, draw in ALL.items():
+        text = "\n".join(plain_text(ascii_line(line)) for line in draw(96, ""))
+        assert text.isascii(), (name, sorted({char for char in text if not char.isascii()}))
 
 
-@pytest.mark.parametrize("width", [56, 76, 96, 116, 156])
-@pytest.mark.parametrize("name", ALL)
-def test_no_row_is_longer_than_the_screen(name: str, width: int) -> None:
-    lines_text(ALL[name](width, ""), width + 4 if name in WIDE else width)
+def test_no_row_is_longer_than_the_screen() -> None:
+    for name, draw in ALL.items():
+        for width in (56, 76, 96, 116, 156):
+            lines_text(draw(width, ""), width + 4 if name in WIDE else width)
 
 
-CASES = load("markup", "text")
-
-
-def test_there_is_a_corpus() -> None:
-    assert len(CASES) >= 10
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_no_widget_breaks_on_raw_text(name: str) -> None:
-    for case in CASES:
-        for width in (56, 96):
-            for line in ALL[name](width, case.text[:400]):
-                assert plain_text(line).isprintable(), case.id
+def test_no_widget_breaks_on_raw_text() -> None:
+    cases = load("markup", "text")
+    assert len(cases) >= 10
+    for name, draw in ALL.items():
+        for case in cases:
+            for width in (56, 96):
+                for line in draw(width, case.text[:400]):
+                    assert plain_text(line).isprintable(), (name, case.id)
 
 
 def test_a_sample_of_texts_in_every_widget() -> None:
@@ -271,11 +266,11 @@ def draws_only_text(payload: str) -> None:
 _OWN = re.compile("\x1b\\[[0-9;]*m")
 
 
-@pytest.mark.parametrize("payload", markup_texts())
-def test_markup_is_literal_in_every_widget_that_takes_text(payload: str) -> None:
+def test_markup_is_literal_in_every_widget_that_takes_text() -> None:
     takes = ["header", "keys", "sections", "readings", "checks", "facts", "help_text"]
-    for name in takes:
-        assert payload in "\n".join(map(plain_text, ALL[name](156, payload))), name
+    for payload in markup_texts():
+        for name in takes:
+            assert payload in "\n".join(map(plain_text, ALL[name](156, payload))), (name, payload)
 
 
 def test_text_of_the_wire_is_shown_as_the_wire_room_rewrote_it() -> None:

@@ -55,7 +55,7 @@ def bench_with(*owners: LocalAccount) -> Bench:
         bench.put(address, name, storage)
     units = {account_address(one.address): HELD for one in owners}
     bench.put_token(DOLLAR, TokenContract(TokenContractKind.TOKEN, "Dollar"), "USD", 6, units)
-    return bench.open()
+    return bench
 
 
 OFFICIAL = Path(os.environ.get("SWAPDESK_NPM", "node_modules")) / "@account-abstraction/contracts"
@@ -157,8 +157,7 @@ def opened(request: pytest.FixtureRequest) -> Bench:
     bench = bench_with(ALICE, CAROL)
     if request.param == "official":
         bench.replaced = official()
-        bench.open()
-    return bench
+    return bench.open()
 
 
 def deposit(bench: Bench, account: str, wei: int = 10**18) -> None:

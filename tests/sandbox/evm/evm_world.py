@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from service.loopback import on_port
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server
+from swapdesk.sandbox.node.evm import embedding
 from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI, Embedding
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
@@ -34,6 +36,8 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainIds, chain_terms
 
 KEY = b"a key of a sandbox that is tried"
+# The same for every world of this key: what stands in block 0 is worked out once.
+embedding.first_state = cache(embedding.first_state)
 FAST = Decimal(10_000)
 """A block of the slowest chain every millisecond."""
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rows import each_row
+from sandbox.evm.evm_world import KEY
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.contracts.artefact import artefact, entry
@@ -67,7 +68,6 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ASSETS, EVM_CHAINS, quoted_by_maker
 from swapdesk.sandbox.world import asset_of, build_chains, build_tokens, find_token, world_tokens
 
-KEY = b"a key of a sandbox that is tried"
 PARTIES = parties_of(KEY)
 PRICES = {code: asset.price for code, asset in ASSETS.items()}
 

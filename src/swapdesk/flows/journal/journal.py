@@ -40,6 +40,11 @@ class Journal:
     def problem(self) -> str | None:
         return self._file.problem
 
+    def version(self) -> tuple[int, int] | None:
+        """Returns a value that differs after each commit to the journal, by this process or
+        another. None if the journal cannot be read."""
+        return self._file.version()
+
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
         """Marks the API call ``id_``, which the user made by hand, as done and records the
         ``order`` that it created, both in one transaction. ``told`` are results of the call to

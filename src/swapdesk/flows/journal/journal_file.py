@@ -93,6 +93,17 @@ class JournalFile:
             except sqlite3.Error as error:
                 raise JournalUnavailable(str(error)) from error
 
+    def version(self) -> tuple[int, int] | None:
+        """Returns a value that differs after each commit to the file, by this process or another.
+        None if the file cannot be read."""
+        if self._connection is None:
+            return None
+        try:
+            (others,) = self._connection.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            return None
+        return others, self._connection.total_changes
+
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
         """Returns the rows of a query, or an empty list if the journal could not be opened. Raises
         JournalUnavailable if the query fails."""

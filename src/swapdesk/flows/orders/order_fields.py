@@ -207,7 +207,7 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
     """Returns the label for the result of an order: ``You get``, ``You got``, ``You were to get``,
     or ``Came back`` for a refund. If ``theirs`` is True, the payout goes to another person and the
-    label begins with ``They``."""
+    label begins with "They"."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 

@@ -104,6 +104,9 @@ class Tracker:
         """Ids of the orders with a ``trouble``, a problem that the user may mark as dealt with."""
         self._unpaid: set[str] = set()
         """Ids of the orders that were confirmed at this desk and wait for their deposit."""
+        self._unclaimed: dict[str, datetime] = {}
+        """By the id of each new order that was loaded as foreign, the time at which it was loaded.
+        Another desk or command of this home may have created it and not have journaled it yet."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
         """By the id of each order that the service did not know, the time at which the service
@@ -418,15 +421,16 @@ class Tracker:
         although another desk or command of this home created them. The stream reported such an
         order before its creator had journaled it."""
         since = self._clock.now() - _NEW
-        unclaimed = [
+        while self._unclaimed and next(iter(self._unclaimed.values())) < since:
+            del self._unclaimed[next(iter(self._unclaimed))]
+        if not self._unclaimed:
+            return ()
+        made = self._journal.orders.made_here(self._unclaimed)
+        return [
             tracked.service_id
-            for tracked in self.running()
-            if tracked.intent is None
-            and not tracked.in_batch
-            and tracked.order.created is not None
-            and tracked.order.created >= since
+            for tracked in (self._known[name] for name in made)
+            if tracked.intent is None and not tracked.in_batch
         ]
-        return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
         """Reads from the journal which orders with a trouble the user has dealt with, at this desk
@@ -459,6 +463,8 @@ class Tracker:
 
     def _put(self, tracked: TrackedOrder) -> None:
         service_id = tracked.service_id
+        if service_id not in self._known:
+            self._meet(tracked)
         self._known[service_id] = tracked
         stands = group_of(tracked)
         for names, belongs in (
@@ -472,6 +478,13 @@ class Tracker:
                 names.discard(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
+
+    def _meet(self, tracked: TrackedOrder) -> None:
+        """Remembers an order that is loaded for the first time, if it is new and foreign."""
+        created, now = tracked.order.created, self._clock.now()
+        recent = created is None or created >= now - _NEW
+        if recent and tracked.intent is None and not tracked.in_batch:
+            self._unclaimed[tracked.service_id] = now
 
     def _apply(self, order: Order, source: Source) -> None:
         service_id = order.service_id

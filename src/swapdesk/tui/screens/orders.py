@@ -76,7 +76,7 @@ AT_ONCE = 2 * STEP
 between, so that keys are still read."""
 AGES = 5
 """Seconds after which a filter is applied again, because a filter by age matches different orders
-as time passes."""
+as time passes. After as many seconds the footer asks again what its keys do."""
 ROOMY = 120
 NARROW = 100
 WIDE = 160
@@ -121,6 +121,9 @@ class OrdersScreen(OrderActions):
         self._sorting: Sorting = "deadline"
         self._changed: set[str] = set()
         self._ticks = 0
+        self._keys_about: object = None
+        """What the footer was made from: the order under the cursor and the state of the
+        journal."""
         self._filling: asyncio.Task[None] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -166,10 +169,11 @@ class OrdersScreen(OrderActions):
         """Redraws the times of the open orders in view, and the pane if it shows one of them. If a
         filter is set, redraws all rows every :data:`AGES` seconds. It is called once a second."""
         self._ticks += 1
-        if not self._filter.empty and self._ticks % AGES == 0:
+        aged = self._ticks % AGES == 0
+        if not self._filter.empty and aged:
             self.show()
         else:
-            self._redraw(self._table.running_in_view())
+            self._redraw(self._table.running_in_view(), ticked=not aged)
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         super().orders_changed(ids)
@@ -191,7 +195,7 @@ class OrdersScreen(OrderActions):
         else:
             self._redraw(changed)
 
-    def _redraw(self, keys: Collection[str]) -> None:
+    def _redraw(self, keys: Collection[str], *, ticked: bool = False) -> None:
         """Redraws the orders with the ids ``keys`` and the label of the open orders. Redraws the
         pane if its order is among ``keys`` or if it shows no order. If an order is new or moved to
         a different group, all rows are redrawn."""
@@ -203,7 +207,7 @@ class OrdersScreen(OrderActions):
         self._table.relabel(self._stale())
         current = self._table.cursor_key
         if not current or current in keys:
-            self._show_pane()
+            self._show_pane(ticked=ticked)
 
     def show(self) -> None:
         link = self.link
@@ -258,9 +262,11 @@ class OrdersScreen(OrderActions):
     def _moved(self) -> None:
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
-    def _show_pane(self) -> None:
-        """Shows the order under the cursor in the pane and on the money line. Without such an
-        order, hides the pane."""
+    def _show_pane(self, *, ticked: bool = False) -> None:
+        """Shows the order under the cursor in the pane, on the money line and in the footer.
+        Without such an order, hides the pane. With ``ticked`` only a second has passed: the footer
+        is then kept, unless the order, the journal or what a key that moves money would do has
+        changed."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
@@ -286,7 +292,11 @@ class OrdersScreen(OrderActions):
             next_short=summary.brief,
             urgent=summary.urgent,
         )
-        self.step_is(f"{tracked.service_id} {summary.payable}")
+        step = f"{tracked.service_id} {summary.payable}"
+        about = (tracked, self.desk.journal.version())
+        if not ticked or step != self.guard.step or about != self._keys_about:
+            self._keys_about = about
+            self.step_is(step)
 
     # keys
 

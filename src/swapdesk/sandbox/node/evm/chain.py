@@ -138,11 +138,12 @@ class EvmChain:
         self.blocks: list[Block] = []
         self._by_hash: dict[bytes, Block] = {}
         self._transactions: dict[bytes, tuple[int, int]] = {}
-        beginning = read_beginning(directory, terms, genesis.digest)
+        digest = genesis.digest
+        beginning = read_beginning(directory, terms, digest)
         _, entries = self._log.read()
         if beginning is None:
             # Of the slot before, so that the first block need not wait for the next one.
-            beginning = Beginning(terms.chain_id, genesis.digest, beat.timestamp, beat.slot - 1)
+            beginning = Beginning(terms.chain_id, digest, beat.timestamp, beat.slot - 1)
             self._log.replace(msgspec.msgpack.encode(beginning))
         first = first_block(terms, genesis, beginning.timestamp, beginning.slot)
         self.add([(first, first_changes(genesis.accounts))])
