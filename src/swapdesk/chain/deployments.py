@@ -13,8 +13,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
-"""The chain id of a sandbox chain is the id of the real chain plus this number, so that a signature
-made in the sandbox is not valid on the real chain."""
+"""Added to a real chain's id to get the sandbox's, so that a sandbox signature is not valid on the
+real chain."""
 
 PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
@@ -45,8 +45,8 @@ class Role(StrEnum):
 
 
 class VenueContract(Struct, frozen=True):
-    """A contract of a venue. ``provider`` is the provider's short code in the API. The address is
-    the same on every chain that has the contract."""
+    """A contract of a venue, at the same address on every chain. ``provider`` is the venue's code
+    in the API."""
 
     provider: str
     role: Role
@@ -100,8 +100,8 @@ def coin_symbols(chain_id: int | None) -> frozenset[str]:
 
 
 class CallAsset(Struct, frozen=True):
-    """A token in which API calls can be paid (contract 14.1). These tokens are listed in the
-    program, because a request for the service's tokens is itself a call that has to be paid."""
+    """A token in which API calls can be paid (contract 14.1). Known in advance, because asking the
+    service would itself have to be paid."""
 
     chain: str
     chain_id: int
@@ -118,8 +118,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """Returns the token with this contract on this chain if API calls can be paid in it; otherwise
-    None. The contract's case is ignored."""
+    """Returns the token with this contract, in any case, if API calls can be paid in it; otherwise
+    None."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

@@ -27,9 +27,7 @@ from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 ANSWER_LIMIT = 8 << 20
 """Largest number of bytes of an answer that are read."""
 _held_until: dict[str, float] = {}
-"""By the URL of a node that asked not to be called for a while, the time of the event loop until
-which it is not called. The times are kept for the whole process, because many clients exist for a
-single request."""
+"""Event-loop times until which nodes must not be called, by URL, kept for the whole process."""
 
 
 WORDS_LIMIT = 200
@@ -37,13 +35,12 @@ WORDS_LIMIT = 200
 
 
 class NodeError(Exception):
-    """Raised if a request to a node failed. The subclasses differ in what is known about the effect
-    of the request."""
+    """Raised if a request to a node failed. The subclasses say what is known about its effect."""
 
 
 class NodeUnreachable(NodeError):
-    """Raised if nothing was sent, so that nothing was executed. Either there was no connection, or
-    the node had asked callers to wait and that time is not over yet."""
+    """Raised if nothing was sent: there was no connection, or the node had asked callers to wait.
+    Nothing was executed."""
 
 
 class NodeUncertain(NodeError):
@@ -52,12 +49,8 @@ class NodeUncertain(NodeError):
 
 
 class NodeRefused(NodeError):
-    """Raised if the node answered with an error, so that nothing happened on the chain.
-
-    ``words`` is the message, shortened and reduced to printable ASCII, because its text is not
-    trusted. ``reason`` is Solana's JSON name for why a transaction would fail, None for other
-    errors.
-    """
+    """Raised if the node answered with an error; nothing happened on the chain. ``words`` is its
+    message in printable ASCII, shortened. ``reason`` is Solana's JSON for the failure."""
 
     def __init__(self, code: int, message: str, reason: Any = None) -> None:
         super().__init__(message)
@@ -72,8 +65,8 @@ def plain_words(text: str) -> str:
 
 
 class NodeHttp:
-    """A client of a JSON-RPC node, and the base class of clients that know the methods of a kind of
-    node. ``deadline`` limits every call, in seconds; ``headers`` are sent with every call."""
+    """A client of a JSON-RPC node. ``deadline`` limits every call, in seconds; ``headers`` are sent
+    with every call."""
 
     def __init__(
         self,
@@ -112,9 +105,8 @@ class NodeHttp:
         await self._http.aclose()
 
     async def ask(self, method: str, *params: Any) -> Any:
-        """Calls one method of the node and returns its result as plain JSON values. Raises
-        NodeError. If the node answers with an error, raises the exception that ``_refusal`` returns
-        for it."""
+        """Calls a method of the node and returns its result as JSON values. Raises NodeError or the
+        exception that ``_refusal`` returns."""
         return await self._ask(method, params)
 
     async def _ask(self, method: str, params: object, deadline: float | None = None) -> Any:
@@ -129,9 +121,8 @@ class NodeHttp:
         return result
 
     async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Sends several reads in one request and returns their results, in the sequence of
-        ``requests`` (method, parameters). For a read that the node refused, the list has the
-        exception from ``_refusal`` instead of a result."""
+        """Sends several reads in one request and returns the results in order. A refused read gives
+        an exception in the list."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
         document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
@@ -159,9 +150,8 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """Returns the exception for ``error``, the error object in a node's answer. Here it is
-        always NodeUncertain. Subclasses return exceptions of their own for the errors that they
-        know, and NodeUncertain for an error of unexpected form."""
+        """Returns the exception for the error object in a node's answer: NodeUncertain, or one that
+        a subclass knows."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

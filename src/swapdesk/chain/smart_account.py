@@ -53,14 +53,9 @@ class EntryPointVersion(StrEnum):
 
 
 class UserOperation(Struct, frozen=True):
-    """A UserOperation of ERC-4337. Addresses have their checksum, gas limits are in gas, fees are
-    in wei per gas. Raises OperationError for values out of bounds.
-
-    ``nonce`` is ``key << 64 | sequence``. ``factory`` and ``factory_data`` deploy an account that
-    does not exist yet. ``paymaster_and_data`` names a contract that pays in place of the sender; it
-    is empty except in operations that were read from a chain. ``signature`` is not part of the
-    operation's hash.
-    """
+    """A UserOperation of ERC-4337: limits in gas, fees in wei per gas. Raises OperationError for
+    values out of bounds. ``nonce`` is ``key << 64 | sequence``. The signature is not part of the
+    hash."""
 
     sender: str
     nonce: int
@@ -90,8 +85,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """The wei that the EntryPoint takes from the account before it executes the operation. The
-        EntryPoint returns what the operation does not use."""
+        """The wei that the EntryPoint takes from the account before it executes the operation. What
+        is not used comes back."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -154,8 +149,8 @@ def pack(operation: UserOperation) -> PackedUserOperation:
 
 
 def unpack(packed: PackedUserOperation) -> UserOperation:
-    """Returns the operation in its unpacked form. Raises OperationError for a packed word or an
-    ``initCode`` of the wrong length, and for values out of bounds."""
+    """Returns the unpacked operation. Raises OperationError for a wrong length or values out of
+    bounds."""
     verification, call = _split("accountGasLimits", packed.account_gas_limits)
     priority, fee = _split("gasFees", packed.gas_fees)
     factory: str | None = None
@@ -209,8 +204,7 @@ def user_operation_hash(
     chain_id: int,
     version: EntryPointVersion = EntryPointVersion.V07,
 ) -> bytes:
-    """Returns the hash of the operation: the 32 bytes that ``getUserOpHash`` of the EntryPoint at
-    ``entry_point`` returns."""
+    """Returns the 32 bytes that ``getUserOpHash`` of the EntryPoint at ``entry_point`` returns."""
     words = _words(pack(operation))
     if version is EntryPointVersion.V07:
         return keccak(keccak(words) + _padded_address(entry_point) + _number(chain_id))
@@ -225,8 +219,8 @@ def user_operation_hash(
 
 
 def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
-    """Returns the 32 bytes that the owner signs. For v0.7 they are the EIP-191 digest of
-    ``operation_hash``, for v0.8 ``operation_hash`` itself."""
+    """Returns the 32 bytes that the owner signs: for v0.7 the EIP-191 digest of ``operation_hash``,
+    for v0.8 that hash itself."""
     if version is EntryPointVersion.V07:
         return keccak(b"\x19Ethereum Signed Message:\n32" + operation_hash)
     return operation_hash
@@ -256,9 +250,8 @@ def _number(value: int) -> bytes:
 
 
 def nonce_key(multi_id: str, token: str | None, part: int) -> int:
-    """Returns the 192-bit nonce key of one operation of a group of orders. The payments in one
-    token may be split over several operations: ``part`` is the operation's number among them, from
-    0. ``token`` is the token's contract, None for the chain's coin."""
+    """Returns the 192-bit nonce key of an operation for a batch: number ``part``, from 0, among
+    those that pay ``token``. None stands for the chain's coin."""
     of = "coin" if token is None else token.lower()
     return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
 
@@ -280,8 +273,7 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
 def operation_json(operation: UserOperation, *, with_signature: bool = True) -> dict[str, str]:
-    """Returns the operation as a JSON-RPC object. The factory's fields are left out if the
-    operation has no factory. ``with_signature`` says whether the signature is included."""
+    """Returns the operation as a JSON-RPC object, without factory fields if it has no factory."""
     fields = {
         "sender": operation.sender,
         "nonce": hex(operation.nonce),
@@ -302,14 +294,9 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """Returns the operation in a JSON-RPC object. Raises OperationError unless the object is
-    exactly an operation.
-
-    ``absent`` has values for missing fields; null counts as missing. If ``signed`` is True, the
-    signature must be present. Unknown fields are refused because their effect would not be shown to
-    anybody. The ``paymaster`` fields are refused because every sender pays for its own operations
-    here.
-    """
+    """Returns the operation in a JSON-RPC object. ``absent`` has values for missing or null fields.
+    Raises OperationError for unknown and ``paymaster`` fields, and for a missing signature if
+    ``signed`` is True."""
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
     given = {**(absent or {}), **{k: v for k, v in document.items() if v is not None}}
@@ -372,8 +359,8 @@ _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
 def account_address(owner: str, salt: int = NO_SALT) -> str:
-    """Returns the address of the smart account that the sandbox's factory creates for this owner.
-    The address can be computed (CREATE2) before the account exists."""
+    """Returns the address of the smart account that the sandbox's factory creates for this owner,
+    even before it exists."""
     made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
     place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
@@ -392,8 +379,8 @@ MAX_INNER_DATA = 1_024
 """Largest number of bytes of an inner call that the sandbox's account accepts."""
 
 EXECUTE_BATCH = method("executeBatch(address[],uint256[],bytes[])", "targets values payloads")
-"""The method with which an account for EntryPoint v0.7 executes several calls. ``values`` are the
-coins, in wei, that each call sends; if the list is empty, no call sends coins."""
+"""The method with which an account for EntryPoint v0.7 executes several calls. ``values`` are wei
+for each call; an empty list sends no coins."""
 EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
 """The method with which an account for EntryPoint v0.8 executes several calls."""
 
@@ -410,7 +397,7 @@ def encode_batch(
     calls: Sequence[InnerCall], version: EntryPointVersion = EntryPointVersion.V07
 ) -> bytes:
     """Returns the calldata with which the smart account executes these calls. Raises CalldataError
-    if there are no calls, too many calls, or too many bytes in them."""
+    for none, too many or too large calls."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
     if any(len(call.data) > MAX_INNER_DATA for call in calls):
@@ -430,9 +417,8 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """Returns the calls in a smart account's calldata, in their sequence. Raises CalldataError
-    unless the data is exactly the encoding of such a batch. If no call sends coins, the list of
-    values may be empty or consist of zeros."""
+    """Returns the calls in a smart account's calldata. Raises CalldataError for anything but
+    exactly such a batch."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -454,8 +440,7 @@ def decode_batch(
 
 
 MOST_OPERATIONS = 4
-"""Largest number of operations in one ``handleOps`` call of the sandbox's EntryPoint. More
-operations would make every bundle expensive."""
+"""Largest number of operations in one ``handleOps`` call of the sandbox's EntryPoint."""
 
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
@@ -465,8 +450,8 @@ WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
-"""The method with which the EntryPoint asks an account whether an operation is valid. Only the
-EntryPoint may call the method."""
+"""The method with which an EntryPoint, and nobody else, asks an account whether an operation is
+valid."""
 
 
 def _topic(signature: str) -> str:
@@ -483,9 +468,8 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """The outcome of an operation, as its ``UserOperationEvent`` states it. ``success`` is True if
-    the inner calls were executed. If it is False, the transaction that contains the operation still
-    succeeded, and the gas was paid. ``actual_gas_cost`` is in wei."""
+    """The outcome of an operation by its ``UserOperationEvent``. If ``success`` is False, the inner
+    calls failed, but gas was paid and the transaction succeeded. ``actual_gas_cost`` is in wei."""
 
     hash: bytes
     sender: str
@@ -497,9 +481,8 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """The error with which ``handleOps`` reverted a whole bundle because of the operation at
-    ``index``. ``inner`` is what the account's code returned, empty if the error does not state
-    it."""
+    """The error of the operation at ``index`` with which ``handleOps`` reverted the whole bundle.
+    ``inner`` is what the account's code returned."""
 
     index: int
     reason: str
@@ -541,8 +524,8 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """Returns the bytes with which the inner calls of an operation reverted. ``data`` is the data
-    of a ``UserOperationRevertReason`` event. Empty if it cannot be decoded."""
+    """Returns the bytes with which an operation's inner calls reverted, from the event's ``data``.
+    Empty if undecodable."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 

@@ -33,8 +33,7 @@ Document = dict[str, Any]
 
 
 class Domain(Struct, frozen=True):
-    """The EIP-712 domain: the contract and the chain on which a signature is valid. ``contract`` is
-    its address."""
+    """The EIP-712 domain: the contract's address and the chain on which a signature is valid."""
 
     name: str
     version: str
@@ -53,8 +52,8 @@ class Domain(Struct, frozen=True):
 def typed_document(
     domain: Mapping[str, Any], types: Mapping[str, str], message: Mapping[str, Any]
 ) -> Document:
-    """Returns the EIP-712 document with this domain and message. ``types`` maps the names of types
-    to their declarations; the first type is that of the message."""
+    """Returns the EIP-712 document. ``types`` maps type names to declarations; the first is the
+    message's type."""
     declared = [field for field in _fields(_DOMAIN) if field["name"] in domain]
     return {
         "types": {
@@ -70,9 +69,9 @@ def typed_document(
 def authorization_document(
     domain: Domain, payer: str, pay_to: str, units: int, after: int, before: int, nonce: str
 ) -> Document:
-    """Returns the EIP-3009 document that authorizes a transfer. Whoever has the signed document may
-    execute the transfer once, between the times ``after`` and ``before`` (seconds since 1970).
-    ``nonce`` is 32 bytes as 0x-hex."""
+    """Returns the EIP-3009 document that authorizes one transfer. Whoever has it signed can execute
+    it once, between ``after`` and ``before`` (seconds since 1970). ``nonce`` is 32 bytes as
+    0x-hex."""
     message = {
         "from": payer,
         "to": pay_to,

@@ -84,10 +84,8 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """Raised if the service cannot be started as the file says; the message gives the reason.
-
-    ``key`` is the path of the key or table at fault in the file; empty if there is none.
-    """
+    """Raised if the service cannot be started as the file says. ``key`` is the path of the entry at
+    fault in the file; empty if there is none."""
 
     def __init__(self, message: str, *key: str) -> None:
         super().__init__(message)
@@ -102,10 +100,8 @@ async def build_configured(
     rng: random.Random,
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds the service that a file describes, over its chains and its store.
-
-    Raises ServiceRefused if an intermediary is not in the catalogue or payments cannot be taken.
-    """
+    """Builds the service that a file describes. Raises ServiceRefused for an unknown intermediary
+    or if payments cannot be taken."""
     wallets = _wallets(store)
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
@@ -136,9 +132,6 @@ WalletOf = Callable[[bytes], HotWallet]
 
 
 def _wallets(store: Store) -> WalletOf:
-    """Returns a function that returns the wallet of a secret key. It returns the same wallet
-    whenever it is called with the same key, because the transactions of a key must take their
-    nonces one after the other."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
@@ -155,13 +148,8 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Reads the payment terms from the token's contract; returns them with the facilitator that
-    settles payments.
-
-    Returns None if ``entry`` is None. Raises ServiceRefused if the node does not answer or the
-    token does not support such payments. If the settling account has no gas, only a warning is
-    logged, because the account can be funded later.
-    """
+    """Returns the payment terms, read from the token's contract, and the facilitator that settles
+    payments; None without ``entry``. Raises ServiceRefused."""
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -259,11 +247,8 @@ def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]
 
 
 async def check_nodes(readers: Iterable[OnchainReader]) -> None:
-    """Raises ServiceRefused if a node serves a different chain from the one that the file names.
-
-    If a node does not answer, this is only logged, and its chain has no quotes until the node
-    answers.
-    """
+    """Raises ServiceRefused if a node serves another chain than the file names. Only logs a node
+    that does not answer."""
     for reader in readers:
         try:
             chain_id = quantity(await reader.client.ask("eth_chainId"))
@@ -279,24 +264,17 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
-    """Serves requests until SIGTERM or SIGINT; a second signal aborts the requests that are still
-    under way.
-
-    Prints one JSON line when the service is ready. If ``workers`` is None, this process also
-    carries out the work that falls due. Otherwise it only answers requests, and that many worker
-    processes (possibly 0) carry out this work. Raises ServiceRefused.
-    """
+    """Serves requests until SIGTERM or SIGINT; a second signal aborts open requests. Prints a JSON
+    line when ready. If ``workers`` is None, this process also does the background work; otherwise
+    that many worker processes do it. Raises ServiceRefused."""
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))
 
 
 def work_configured(file: Path, config: ServiceConfig) -> None:
-    """Carries out the work that falls due, on behalf of every process that uses the same store,
-    until SIGTERM or SIGINT.
-
-    Prints one JSON line when the work begins. Raises ServiceRefused.
-    """
+    """Does the background work for every process that uses the same store, until SIGTERM or SIGINT.
+    Prints a JSON line when ready. Raises ServiceRefused."""
     write_log(config.log.level)
     uvloop.run(_serve(file, config, Role.WORKS, 0))
 
@@ -326,11 +304,8 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
 async def _opened(
     config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
 ) -> tuple[ServiceParts, str | None]:
-    """Opens the service over its chains and its store; returns the service and the URL of its
-    metrics, None without metrics.
-
-    ``held`` closes what was opened. Raises ServiceRefused.
-    """
+    """Returns the service and the URL of its metrics, which is None without metrics. ``held``
+    closes what was opened. Raises ServiceRefused."""
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
         held.push_async_callback(reader.close)
@@ -355,8 +330,8 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store that the configuration names. Raises ServiceRefused, for example if the store
-    belongs to a service that has a different id for a chain of the same name."""
+    """Opens the store that the configuration names. Raises ServiceRefused, also if the store has
+    another id for a chain."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:
@@ -379,8 +354,6 @@ def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
 
 @asynccontextmanager
 async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
-    """Serves the application ``door``, which answers with the metrics, on the address and port of
-    ``place``; yields the URL of the metrics. Raises ServiceRefused if the port is not free."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
@@ -445,11 +418,6 @@ async def _work(
 
 
 def _tell_left_out(config: ServiceConfig) -> None:
-    """Logs a warning for each venue that the service omits.
-
-    This is called only once the service is ready, because an earlier warning would hide the message
-    about what prevents the start.
-    """
     for entry in config.lacking:
         logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
@@ -460,8 +428,6 @@ def _say(line: Mapping[str, object]) -> None:
 
 
 def _line(config: ServiceConfig, metrics: str | None) -> dict[str, object]:
-    """Returns the ready line: ``leftOut`` are the codes of the omitted venues, ``metrics`` is the
-    URL of the metrics or None."""
     return {
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
@@ -481,12 +447,8 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """Runs ``workers`` worker processes while the context is open, and ends them when it is left. A
-    worker that dies is restarted.
-
-    If ``metrics`` is given, worker N serves its metrics on the port of ``metrics`` plus N. Raises
-    ServiceRefused if a worker does not start.
-    """
+    """Runs worker processes while the context is open and restarts those that die. Worker N serves
+    its metrics on the port of ``metrics`` plus N. Raises ServiceRefused if one does not start."""
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, order), (), clock) for order in orders]
@@ -508,8 +470,6 @@ async def _beside(
 
 
 async def _kept(child: Child, clock: Clock) -> None:
-    """Keeps a worker running until cancelled. A worker that refuses to start is started again
-    later, because its database or its file may become usable."""
     while True:
         try:
             await child.keep()

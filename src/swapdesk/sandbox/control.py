@@ -114,8 +114,8 @@ class FaultBody(FaultAdd):
 
 
 class ControlRefused(Exception):
-    """Raised to answer a control request with a status other than 200. ``fields`` maps the name of
-    each wrong input to what is wrong with it."""
+    """Raised to answer a control request with a status other than 200. ``fields`` says what is
+    wrong with each input."""
 
     def __init__(
         self, status: int, code: str, message: str, fields: dict[str, str] | None = None
@@ -132,8 +132,8 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """Keeps the sandbox's clock, and ``speed`` (how many times faster world time runs than sandbox
-    time), as the node reported them last."""
+    """The sandbox's clock and ``speed``, as the node reported them last. World time, in which
+    blocks are made, runs ``speed`` times faster than sandbox time."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -141,8 +141,7 @@ class WorldPace:
         self.follow(time)
 
     def follow(self, time: Mapping[str, Any]) -> None:
-        """Sets the clock and the speed from ``time``, the node's answer to ``clock_get`` or
-        ``clock_set``."""
+        """Sets the clock and the speed from the node's answer to ``clock_get`` or ``clock_set``."""
         self._clock.advance_to(float(str(time["offset"])))
         self.speed = Decimal(str(time["speed"]))
 
@@ -284,8 +283,6 @@ class Control:
         return {"legs": [_leg(leg) for leg in legs]}
 
     async def _order(self, service_id: str) -> StoredOrder:
-        """Returns an order by its id, whichever account it belongs to. Raises ControlRefused if
-        there is no such order."""
         order = await self._store.orders.current(service_id)
         if order is None:
             raise ControlRefused(404, "NOT_FOUND", "There is no such order.")
@@ -355,11 +352,8 @@ class Control:
         return {"fault": name, "times": body.times}
 
     async def _require_known(self, body: FaultBody) -> None:
-        """Raises ControlRefused if the order, group, quote, exchange or chain that a fault selects
-        does not exist.
-
-        A quote that did not become an order exists until 15 minutes after its end.
-        """
+        """Raises ControlRefused if the order, batch, quote, exchange or chain that a fault selects
+        does not exist."""
         if body.service_id is not None:
             await self._order(body.service_id)
         if body.multi_id is not None and await self._store.groups.owner(body.multi_id) is None:
@@ -389,11 +383,6 @@ def _operation(text: str, fault: Fault) -> str:
 
 
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns one leg for the answer of ``_legs``.
-
-    Amounts are in whole tokens. Until the payout is made, the amount of ``out`` is the one that the
-    exchange agreed to pay.
-    """
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {
@@ -418,9 +407,8 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
-    """Returns the parameters with which the node's method ``fund`` pays a gift. ``token`` is an id,
-    a contract or a symbol of a token, None for the chain's coin; ``amount`` is in whole tokens.
-    Raises ControlRefused if the chain, the address, the token or the amount cannot be used."""
+    """Returns the parameters of the node's method ``fund`` for a gift of ``amount`` whole tokens.
+    ``token`` is an id, a contract or a symbol, None for the chain's coin. Raises ControlRefused."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")
@@ -463,8 +451,6 @@ def _found(chain: str, token: str | None) -> WorldToken:
 
 
 def _names(token: WorldToken) -> tuple[str, str, str]:
-    """Returns the token's id, contract (empty for a coin) and symbol, by which a caller may name
-    it, the most specific first."""
     return token.token_id, (token.address or "").casefold(), token.row.symbol.casefold()
 
 

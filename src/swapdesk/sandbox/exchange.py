@@ -62,7 +62,7 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 FIXED_VALID = timedelta(seconds=600)
-"""Time for which a fixed rate can be used; it leaves the user time to type a refund address."""
+"""Time for which a fixed rate can be used, long enough to type a refund address."""
 
 _FORM = re.compile(r"[a-z]{1,8}-([0-9a-f]{1,14})-[0-9a-f]{20}")
 _MILLISECOND = timedelta(milliseconds=1)
@@ -77,8 +77,8 @@ def rate_name(
     terms: Terms,
     at: datetime,
 ) -> str:
-    """Returns the name of a fixed rate at which a venue swaps ``amounts`` (in, out) of ``pair``.
-    ``at`` is the time at which the rate is given."""
+    """Returns the name of a fixed rate for swapping ``amounts`` (in, out) of a pair. It was given
+    at the time ``at``."""
     moment = (at - _EPOCH) // _MILLISECOND
     figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
     facts = (seed, venue, *pair, *figures, terms.receive, moment)
@@ -87,15 +87,15 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns the time at which a fixed rate was given, which its name contains; None if ``rate``
-    is not the name of a rate."""
+    """Returns the time at which a fixed rate was given, from its name; None if ``rate`` is no such
+    name."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
 
 SLOW_SECONDS = 30
-"""Length in seconds of the periods after which a slow exchange may change between its usual speed
-and slow answers. About one period in three is slow."""
+"""Length in seconds of the periods after which a slow exchange may change its speed. It is slow in
+about one of three."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -169,11 +169,8 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """A simulated exchange.
-
-    ``speed`` returns how many times faster world time runs than sandbox time. ``faults`` are the
-    active faults; those that are set for this exchange apply to the service's calls of it.
-    """
+    """A simulated exchange. ``speed`` returns how many times faster world time runs than sandbox
+    time."""
 
     def __init__(
         self,
@@ -210,8 +207,6 @@ class SimulatedExchange:
 
     @cached_property
     def _traded(self) -> frozenset[str]:
-        """Returns the ids of the tokens that the exchange trades. They are cached, because every
-        quote needs them and computing them is slow."""
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
@@ -249,8 +244,8 @@ class SimulatedExchange:
         return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens a leg as the venue protocol says. If a leg with the same key is already open,
-        returns the deposit instruction of that leg, even if a new leg would be refused now."""
+        """Opens a leg. If the leg's key was used before, returns the deposit instruction of that
+        earlier leg instead."""
         await self._meet()
         try:
             params = self._opening(leg)
@@ -355,8 +350,6 @@ class SimulatedExchange:
         await self._call("venue_send_on", venue=code, key=key, address=address, tag=tag)
 
     async def _meet(self) -> None:
-        """Carries out the faults that are set for this exchange: waits, or raises Transient for an
-        exchange that cannot be reached."""
         for fault in self._faults.waiting((DOWN, SLOW), {("venue", self._row.code)}):
             self._faults.spend(fault)
             if fault.name == DOWN:
@@ -379,11 +372,8 @@ class SimulatedExchange:
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
-    """Returns the amounts (in, out) of a quote.
-
-    An amount to receive is rounded up to the token's smallest unit, so that never less is paid out.
-    Returns None if the exchange does not have that much to pay out.
-    """
+    """Returns the amounts (in, out) of a quote; None if the exchange cannot pay out that much. An
+    amount to receive is rounded up."""
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)
         bought = amount if wanted == amount else wanted

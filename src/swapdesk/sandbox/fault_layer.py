@@ -24,8 +24,8 @@ _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 
 
 class BrokenRequest(Struct):
-    """A request that a fault applies to, together with the application (``app``) that would answer
-    it. ``seconds`` is the duration that was set with the fault."""
+    """A request that a fault applies to, and the application that would answer it. ``seconds`` is
+    the fault's duration."""
 
     seconds: float
     clock: Clock
@@ -52,7 +52,7 @@ async def _lost(request: BrokenRequest) -> None:
 
 
 async def _nowhere(message: Message) -> None:
-    """Discards a message that the application sends to the client."""
+    """Discards a message for the client."""
 
 
 async def _delayed(request: BrokenRequest) -> None:
@@ -99,13 +99,12 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Functions that answer a request in place of the service when a fault applies to it, by the name
-of the fault."""
+"""Functions that answer a request in place of the service, by the name of a fault."""
 
 
 class BrokenStream:
-    """Sends the frames of one stream; at most one frame at a time can be held back, and it is sent
-    after the next one."""
+    """Sends the frames of one stream. At most one frame can be held back; it is sent after the
+    next."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send = send
@@ -114,16 +113,16 @@ class BrokenStream:
         self._timer: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """Sends this frame, and then the frame that was held back, if any. If this frame closes the
-        stream, the held frame is sent first."""
+        """Sends this frame and then the one held back, if any. A frame that closes the stream is
+        sent last."""
         if message["type"] == "websocket.close":
             await self._let_go()
         await self._send(message)
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Holds a frame back until the next frame was sent, but at most for this many seconds. If
-        an earlier frame is still held back, that frame is sent now."""
+        """Holds a frame back until the next one was sent, but no longer than ``seconds``. A frame
+        already held back is sent at once."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -215,12 +214,8 @@ class FaultLayer:
             stream.forget()
 
     def _met_by(self, frame: str) -> ActiveFault | None:
-        """Returns the fault that applies to a frame of a stream, and counts it as used; None if no
-        fault applies.
-
-        A fault that is set for an order applies only to frames that name this order; without an
-        order it applies to every frame. Only frames with updates are sent twice or held back.
-        """
+        """Returns the fault that applies to a frame of a stream, and counts it as used; None if
+        there is none."""
         named = {fault.value for fault in self._faults.active if f'"{fault.value}"' in frame}
         about = {("operation", STREAM), *(("serviceId", order) for order in named)}
         updates = (TWICE, LATER) if frame.startswith(_UPDATE) else ()
@@ -229,8 +224,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """If a fault that drops all streams is set, cuts every open stream and refuses new streams
-        for the seconds of that fault."""
+        """If a fault that drops all streams is set, cuts them and refuses new ones for the fault's
+        seconds."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -258,9 +253,8 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns what a fault can select in a request: the name of the ``operation`` at this method
-    and path, and the ids in the path by the names of their parameters. ``path`` is the part after
-    ``/v2``. Empty if there is no such operation."""
+    """Returns the ``operation`` of a request, and the ids in its path by parameter name; empty if
+    unknown. ``path`` begins after ``/v2``."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -309,10 +303,7 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns the outcome that a fault prescribes for the bundle that pays the deposits of a group
-    of orders, and counts the fault as used.
-
-    Returns None if no fault applies to the group.
-    """
+    """Returns the outcome that a fault prescribes for the bundle of a batch, which pays its
+    deposits, and counts the fault as used. None if no fault applies."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

@@ -14,20 +14,16 @@ from msgspec import Struct
 from swapdesk.wire.faults import FAULTS
 
 About = Collection[tuple[str, str | None]]
-"""A description of an event: pairs of a selector and the value that the event has for this
-selector."""
+"""A description of an event: pairs of a selector and the event's value for it."""
 
 
 NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "drop_transaction"
 
 
 class ActiveFault(Struct):
-    """A fault that was set.
-
-    ``times`` is how many more times the fault happens; if it is None, the fault lasts until faults
-    are cleared. The fault applies to events whose ``selector`` has the value ``value``, or to all
-    events if ``selector`` is empty.
-    """
+    """A fault that was set. It happens ``times`` more times, or until cleared if ``times`` is None.
+    It applies to events whose ``selector`` has the value ``value``; an empty selector matches all
+    events."""
 
     name: str
     selector: str
@@ -65,8 +61,8 @@ class ActiveFaults:
         self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
     def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
-        """Returns the active faults with one of these names that apply to the event that ``about``
-        describes, the oldest first."""
+        """Returns the active faults with one of these names that apply to the event ``about``,
+        oldest first."""
         return [
             fault
             for fault in self.active
@@ -75,8 +71,8 @@ class ActiveFaults:
         ]
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
-        """Returns the oldest fault with one of these names that applies to the event that ``about``
-        describes, and counts the fault as used. Returns None if no fault applies."""
+        """Returns the oldest fault with one of these names that applies to the event ``about``, and
+        counts it as used. None if there is none."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -93,6 +89,6 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Returns True if a fault with this name is set for the chain, and counts the fault as used
-        once. The caller then lets the chain's next request, receipt or transaction fail."""
+        """Returns whether a fault with this name is set for the chain, and counts it as used once.
+        If True, let the request fail."""
         return self.take((name,), {("chain", chain)}) is not None

@@ -45,25 +45,16 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns the status and the reason with which to refuse a request for a host name that is not
-    served; None for other requests.
-
-    Such a request comes from another site that used DNS rebinding to direct a browser here: its
-    ``Host`` is then the name of that site. ``hosts`` are the names that are served besides the
-    loopback ones.
-    """
+    """Returns the status and reason for refusing a request whose ``Host`` is not served, a sign of
+    DNS rebinding; otherwise None. ``hosts`` are names besides the loopback ones."""
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
     return None
 
 
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns the status and the reason with which to refuse a request that another site sent; None
-    for other requests.
-
-    A request counts as sent by another site if ``Host`` has a name that is not served or ``Origin``
-    names another site.
-    """
+    """Returns the status and reason for refusing a request from another website, by its ``Host`` or
+    ``Origin``; otherwise None."""
     refused = misdirected(headers, hosts)
     origin = headers.get("origin")
     if refused is None and origin is not None and not _served(origin, hosts):
@@ -74,8 +65,8 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
 def refusal(
     headers: Mapping[str, str], token: str, hosts: frozenset[str]
 ) -> tuple[int, str] | None:
-    """Returns the status and the reason with which to refuse a request that another site sent or
-    that lacks the token; None if the request is allowed."""
+    """Returns the status and reason for refusing a request from another website or without the
+    token; otherwise None."""
     refused = misled(headers, hosts)
     given = headers.get(TOKEN_HEADER, "").encode()
     if refused is None and not hmac.compare_digest(given, token.encode()):
@@ -98,8 +89,8 @@ def _served(url: str, hosts: frozenset[str]) -> bool:
 CUT = "swapdesk.cut"
 """Key in ``scope["state"]``. Its value is a function that aborts the connection."""
 FORWARDED_HOST = "swapdesk.host"
-"""Key in ``scope["state"]``. Its value is the host name that the caller used; it is present only if
-a trusted proxy states that name."""
+"""Key in ``scope["state"]`` for the host name that the caller used, present only if a trusted proxy
+states it."""
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
@@ -108,26 +99,22 @@ FRAMING_LIMIT = 1024 * 1024
 """Largest number of bytes of a request's body that are not content but chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
-"""Largest number of header fields of a WebSocket handshake. The WebSocket library would leave a
-handshake with more fields without an answer."""
+"""Largest number of header fields of a WebSocket handshake; the WebSocket library would not answer
+more."""
 
 REQUEST_SECONDS = 20.0
-"""Seconds in which the head of a request must arrive. Its body then has the same number of
-seconds."""
+"""Seconds in which the head of a request must arrive, and then its body."""
 STUCK_SECONDS = 30.0
 """Seconds without progress after which an answer is aborted."""
 LEAVE_SECONDS = 5.0
 """Seconds in which the last bytes of a closing connection must be sent."""
 
 MOST_CONNECTIONS = 400
-"""Largest number of connections of a port, including streams, so that two ports of a process stay
-below the usual limit of 1,024 descriptors."""
+"""Largest number of connections of a port. Two ports of a process stay below 1,024 descriptors."""
 MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
-"""Largest number of connections, and of streams, of one peer (an address): three quarters of the
-total, since many programs may share one machine or stand behind one proxy, and no peer may take
-all. Behind a trusted proxy, each caller counts as a peer of its own once the head of its request
-has been read."""
+"""Most connections and streams from one address (behind a trusted proxy, from one caller), so that
+nobody can take all."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
@@ -175,8 +162,6 @@ class BoundedConfig(uvicorn.Config):
 
 
 def _answering(app: Any, clock: Clock) -> Any:
-    """Wraps an application so that a 500 error is answered if the application raises before it has
-    begun its answer."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -204,12 +189,8 @@ class _Outflow:
         self._since = 0.0
 
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
-        """Returns True if the output of a connection has made no progress for too long.
-
-        ``waiting`` is the number of pending bytes. The time limit is STUCK_SECONDS since the last
-        progress. If ``ending`` is True, no more bytes will follow, and the limit is LEAVE_SECONDS
-        in total, so that a slow reader of the remaining bytes gets no more time.
-        """
+        """Returns whether pending output made no progress for STUCK_SECONDS or, if ``ending``, was
+        not all sent within LEAVE_SECONDS."""
         seen = -1 if ending else waiting
         if seen != self._seen:
             self._seen, self._since = seen, now
@@ -217,13 +198,8 @@ class _Outflow:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits on requests, and a function by which applications can
-    abort their own connection. uvicorn limits neither the size of heads nor the time of a request,
-    and it refuses requests with plain text.
-
-    Its alternative parser in Python (h11) limits heads, but handles only two thirds of the requests
-    a second.
-    """
+    """uvicorn's HTTP protocol with limits on the size of heads and the duration of requests.
+    Applications can abort their connection."""
 
     config: BoundedConfig
 
@@ -231,10 +207,8 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self.url = b""
         self._due: float | None = self._in(REQUEST_SECONDS)
-        """Monotonic time by which the rest of a request must have arrived.
-
-        None if nothing is awaited, or if uvicorn itself waits for the next request.
-        """
+        """Monotonic time by which the rest of a request must arrive; None while nothing is
+        awaited."""
         self._fed = False
         self._room = self._fields = HEADER_LIMIT
         self._problem = 400, "This is no valid HTTP request.", ErrorCode.BAD_REQUEST
@@ -347,12 +321,6 @@ class BoundedHttp(HttpToolsProtocol):
     # Handshakes
 
     def _should_upgrade(self) -> bool:
-        """Returns True for a complete WebSocket handshake (RFC 6455, 4.2.1) that the WebSocket
-        library can read.
-
-        Any other request is handled as an ordinary HTTP request, which the application refuses in
-        its own form.
-        """
         if not super()._should_upgrade() or self.scope["method"] != "GET":
             return False
         versions = [value for name, value in self.headers if name == b"sec-websocket-version"]
@@ -387,11 +355,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._refuse(*self._problem)
 
     def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
-        """Sends an error answer and closes the connection.
-
-        If an earlier answer is awaited or has begun, the connection is only closed, because the
-        caller would take the error for that answer.
-        """
+        """Answers with an error and closes the connection, or only closes it if an earlier answer
+        is still due."""
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             # What the application still says of it goes nowhere.
@@ -465,8 +430,8 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """Aborts a connection that was closed but whose last bytes are not sent in time. As long as
-        a connection is open, the application itself ends slow readers."""
+        """Aborts a closed connection whose last bytes are overdue. The application itself ends slow
+        readers of open connections."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
@@ -488,12 +453,8 @@ SHUTDOWN_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
 """Seconds that a service has to finish what it began, when another process has replaced it."""
 IDLE_SHARE = 0.1
-"""Share of the drain time (the time that an ending server has to finish) after which idle
-connections are closed.
-
-They are not closed earlier, because the next request may already be on its way: a caller whose
-connection is closed at that moment cannot know whether its request was carried out.
-"""
+"""Share of an ending server's time limit after which idle connections are closed. Earlier, a
+request could be on its way."""
 HANDSHAKE_SECONDS = 0.25
 """Seconds for which a server that is told to end still finishes connections that are being
 opened."""
@@ -505,12 +466,6 @@ pings (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
-    """Returns False for uvicorn's log records of two cases that are no defects, and True for all
-    other records.
-
-    The first case is a request that the end of the server cut off, logged with its whole stack. The
-    second is a handshake refused with plain HTTP, logged as incomplete.
-    """
     raised = record.exc_info[1] if record.exc_info else None
     refused = record.msg == "ASGI callable returned without completing handshake."
     return not (refused or isinstance(raised, asyncio.CancelledError))
@@ -559,8 +514,6 @@ class _Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
     async def _drain(self) -> None:
-        """Waits until no connection or request is left, the drain time is over, or the server is
-        told to end at once."""
         state, clock = self.server_state, self.config.clock
         self.config.ending = True
         for connection in state.connections:
@@ -592,14 +545,8 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Makes a listening socket refuse new connections, but keeps those that wait to be accepted.
-
-    Closing the socket would reset the waiting connections, together with requests that their
-    callers may have sent. Instead, a filter drops the first packet of each new connection. The
-    caller's system repeats the packet after a second and is then refused, because the socket is
-    closed by then. Since no request was sent, a proxy can send it to another process. Does nothing
-    on systems other than Linux.
-    """
+    """Refuses new connections on a listening socket, but keeps those that wait to be accepted, so
+    that no request is lost. Does nothing outside Linux."""
     if sys.platform != "linux":
         return
     program = b"".join(
@@ -630,12 +577,9 @@ def build_server(
     front: Front | None = None,
     drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
-    """Builds a server for one ASGI application; setting its ``should_exit`` ends it.
-
-    If ``front`` is None, no proxy is trusted. ``drain_seconds`` is the time that an ending server
-    has to finish requests; use more than the default only if no other process shares the listening
-    socket.
-    """
+    """Builds a server for one ASGI application; ``should_exit`` ends it. If ``front`` is None, no
+    proxy is trusted. ``drain_seconds`` is the time to finish requests; raise it only if no other
+    process shares the socket."""
     return _Server(
         BoundedConfig(
             app,
@@ -666,11 +610,8 @@ async def serve_until(
     before_exit: Callable[[], None] | None = None,
     hurry: asyncio.Event | None = None,
 ) -> None:
-    """Runs all servers until ``stop`` is set or one of them ends, then ends the others.
-
-    ``before_exit`` is called before they end, so that it can close open streams with their own
-    code. If ``hurry`` is set, requests that are still being answered are aborted.
-    """
+    """Runs all servers until ``stop`` is set or one of them ends, then calls ``before_exit`` and
+    ends the others. ``hurry`` aborts open requests."""
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)

@@ -20,8 +20,8 @@ from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH, short
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))
-"""The layers of which a price's drift is the sum: the seconds between two random values of a layer,
-and the layer's share of the whole swing."""
+"""The layers of a price's drift: seconds between two random values, and share of the whole
+swing."""
 
 _SPAN = 1 << 32
 _BASIS_POINT = Decimal("0.0001")
@@ -30,8 +30,7 @@ _DIGITS = 10
 
 @lru_cache(maxsize=4096)
 def noise(seed: int, *path: str | int) -> Decimal:
-    """Returns a number from -1 up to but not including 1. It is a hash of ``seed`` and ``path``, so
-    equal arguments give equal numbers."""
+    """Returns a number from -1 up to but not including 1, a hash of the arguments."""
     text = "\0".join(map(str, (seed, *path)))
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return ROUGH.subtract(ROUGH.divide(Decimal(2 * word), Decimal(_SPAN)), Decimal(1))
@@ -80,12 +79,10 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
 
 
 BUCKET_SECONDS = 10
-"""Seconds of sandbox time for which an exchange's price stays the same. Such a period is called a
-bucket."""
+"""Seconds of sandbox time (a bucket) for which an exchange's price stays the same."""
 
 KEPT = 16_384
-"""Largest number of entries in each cache of this module. It is large because the two legs of a
-route over an intermediary ask for the same pair with many amounts."""
+"""Largest number of entries in each cache of this module."""
 
 PAYOUT_DECIMALS = 8
 PAYOUT_CONFIRMATIONS = 1
@@ -103,14 +100,9 @@ def bucket_of(at: datetime) -> datetime:
 
 
 class OrderBook(Struct, frozen=True):
-    """The prices at which an exchange swaps a token ``in`` for a token ``out``, for one bucket of
-    time (BUCKET_SECONDS).
-
-    ``price_in`` and ``price_out`` are in dollars. ``depth``, in dollars, decides how fast the price
-    worsens with the amount, by the constant-product formula. ``kept`` is the share of the dollars
-    that remains after spread and markup. Amounts paid out are rounded at ``places_out`` decimals
-    and amounts taken in at ``places_in``, in favour of the exchange.
-    """
+    """The prices, in dollars, at which an exchange swaps one token for another in a short period of
+    time. The greater ``depth`` is, the less the price worsens with the amount. ``kept`` is the
+    share after spread and markup."""
 
     price_in: Decimal
     price_out: Decimal
@@ -202,8 +194,8 @@ def _book(
 
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
-    """Returns the exchange's bounds for the amount sent. They are computed from base prices, so
-    that they stay the same while prices move."""
+    """Returns the exchange's bounds for the amount sent. They depend on base prices, not on the
+    market's."""
     asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
@@ -218,13 +210,8 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:
-    """Returns the exchange's estimate of the time from the deposit to the payout, in minutes of
-    sandbox time.
-
-    The estimate exceeds what the exchange needs; at speed 1 it is 9 to 21 minutes. A higher speed
-    shortens the estimate, except for two parts: the time on chains whose blocks ignore the speed,
-    and the polls, whose interval cannot become shorter than a minimum.
-    """
+    """Returns the exchange's estimate, in minutes of sandbox time, from the deposit to the payout.
+    It is cautious, and shorter at a higher speed."""
     phases = (
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
         (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),

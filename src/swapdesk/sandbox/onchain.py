@@ -73,10 +73,8 @@ def build_onchain(
     market: Market,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """Builds the on-chain venues over the chains of the node at ``node_url``.
-
-    ``key`` is the ``sandbox.key``. Pass a ``transport`` if the node is in the same process.
-    """
+    """Builds the on-chain venues over the chains of a node. ``key`` is the ``sandbox.key``;
+    ``transport`` reaches a node in the same process."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     places = (
         _place(node_url, name, chain_id)
@@ -185,8 +183,6 @@ def _places(chain: str, venue: str) -> list[PoolPlace]:
 
 
 def _assets(chain: str) -> dict[str, str]:
-    """Returns the codes of the assets that the relayer holds on a chain, by token contract. These
-    are all tokens that are in a pool of the chain."""
     return {
         checksummed(address_of(token)): asset_of(token).code
         for pool in pools_of(chain)

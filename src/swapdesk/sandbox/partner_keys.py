@@ -27,10 +27,8 @@ Scope = Literal["full", "read"]
 
 
 class PartnerKeys(Struct, frozen=True):
-    """An API key of the sandbox, with its secret and the account that it belongs to.
-
-    ``tier`` is PRO or FREE, ``scope`` is full or read.
-    """
+    """An API key with its secret and account. ``tier`` is PRO or FREE; ``scope`` is full or
+    read."""
 
     name: str
     tier: str
@@ -41,8 +39,7 @@ class PartnerKeys(Struct, frozen=True):
     suspended: bool = False
 
     def as_ready(self) -> dict[str, str]:
-        """Returns the key in the form of the ready line, which the sandbox prints once it is ready
-        (interfaces 2)."""
+        """Returns the API key in the form of the ready line (interfaces 2)."""
         return {
             "partnerId": self.partner_id,
             "apiKey": self.api_key,
@@ -67,14 +64,13 @@ _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
     ("dora", "PRO", "", "full", True),
     ("erin", "PRO", "", "full", False),
 )
-"""The keys: name and tier of the account, a word that distinguishes a further key of the same
-account, the scope, and whether the account is suspended. Add new keys at the end, because programs
-select keys by position."""
+"""The API keys: account name and tier, a word that marks a further key, scope, and whether the
+account is suspended. Add new ones at the end, because programs select by position."""
 
 
 def load_key(directory: Path) -> bytes:
-    """Returns the key of a data directory (``sandbox.key``); draws and stores a new one if there is
-    none. Raises SandboxKeyRefused."""
+    """Returns the secret of a data directory (``sandbox.key``), drawn at random if there is none
+    yet. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
     with contextlib.suppress(FileExistsError):
         write_private(path, os.urandom(_KEY_BYTES))
@@ -116,7 +112,7 @@ def _key_of(
 
 
 def webhook_secret(key: bytes, source: str) -> str:
-    """Returns the secret with which ``source`` (a venue or the bundler) signs its webhook events
+    """Returns the secret with which ``source``, a venue or the bundler, signs its webhook events
     (contract 15.2)."""
     return secret_of(_derived(key, source, "webhook"))
 

@@ -39,8 +39,7 @@ OK, DEFECT, BAD_INPUT = 0, 1, 2
 
 
 def said(error: Exception, code: int) -> int:
-    """Writes an error's message to standard error. Returns ``code`` unchanged, for the caller to
-    return as its exit code."""
+    """Writes an error's message to standard error and returns ``code``."""
     sys.stderr.write(f"{error}\n")
     return code
 
@@ -50,11 +49,8 @@ class DirectoryInUse(Exception):
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
-    """Locks a data directory; returns the descriptor that holds the lock.
-
-    Children inherit the descriptor, so that the directory is free only once the last of them has
-    ended. Raises DirectoryInUse if the lock is not free within ``seconds``.
-    """
+    """Locks a data directory and returns the descriptor of the lock, which children inherit. Raises
+    DirectoryInUse if the lock is not free within ``seconds``."""
     handle = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     until = clock.monotonic() + seconds
     while True:
@@ -89,11 +85,8 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def put_aside(directory: Path) -> Path:
-    """Renames a data directory, and creates a new one in its place that holds only a copy of the
-    old one's key.
-
-    Returns the new path of the old directory. Raises OSError.
-    """
+    """Renames a data directory, puts an empty one with a copy of its key in its place, and returns
+    the new path. Raises OSError."""
     directory = directory.resolve()
     for number in count(1):
         aside = directory.with_name(f"{directory.name}.old-{number}")
@@ -137,15 +130,15 @@ def url_of(host: str, listener: socket.socket) -> str:
 
 
 GRACE_SECONDS = 1.5
-"""Seconds that a child has to end after it was told to. After that it is killed."""
+"""Seconds that a child has to end before it is killed."""
 
 ORDERS_LIMIT = 64 * 1024
 _STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
-    """Reads the instructions that the parent process wrote: a JSON object in the first line of
-    standard input. Raises EOFError if the parent is gone."""
+    """Reads the parent's instructions, a JSON object in the first line of standard input. Raises
+    EOFError if the parent is gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
@@ -158,8 +151,8 @@ def read_orders() -> dict[str, Any]:
 
 
 def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
-    """Runs ``run`` with the instructions of the parent process (see :func:`read_orders`). Returns
-    the exit code of ``run``, or 1 if the parent is gone."""
+    """Runs ``run`` with the parent's instructions (see :func:`read_orders`). Returns its exit code,
+    or 1 if the parent is gone."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
@@ -171,26 +164,22 @@ def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Tells the parent process, in a line of JSON, that this process is ready, or why it is not.
-
-    If the parent is gone, nothing is raised, because the end of standard input then ends this
-    process.
-    """
+    """Tells the parent process, in a JSON line, that this process is ready or why it is not. Never
+    raises, even if the parent is gone."""
     # Past the buffer of stdout, which would be written once more when the process ends.
     with contextlib.suppress(BrokenPipeError):
         os.write(_STDOUT, json.dumps(document).encode() + b"\n")
 
 
 def leave_loaded_alone() -> None:
-    """Excludes all objects that exist now from later garbage collections. A collection that
-    included them would take 50 to 120 ms, during which no request is answered."""
+    """Excludes all present objects from garbage collection, which would otherwise stop all answers
+    for 50 to 120 ms."""
     gc.collect()
     gc.freeze()
 
 
 class Stop(asyncio.Event):
-    """An event that is set when the process is told to end. ``again`` is a second event, which is
-    set when the process is told to end once more."""
+    """An event, set when the process is told to end; ``again`` is set at the second time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,12 +187,9 @@ class Stop(asyncio.Event):
 
 
 def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = False) -> Stop:
-    """Returns an event that is set by SIGTERM, SIGINT and, with a ``lifeline``, by the end of
-    standard input.
-
-    With ``hard``, the process exits at the latest GRACE_SECONDS after the first such request to
-    stop; with ``patient``, GRACE_SECONDS after the second.
-    """
+    """Returns an event that SIGTERM, SIGINT or, with ``lifeline``, the end of standard input sets.
+    ``hard`` makes the process exit GRACE_SECONDS after the first such request, ``patient`` after
+    the second."""
     stop, loop = Stop(), asyncio.get_running_loop()
 
     def begin() -> None:
@@ -236,20 +222,12 @@ def _watch(loop: asyncio.AbstractEventLoop, begin: Any) -> None:
 NICENESS = 5
 """Niceness of the process that makes blocks, so that all other processes are preferred to it."""
 SWITCH_SECONDS = 0.0005
-"""Seconds after which a thread that makes a block must let the event loop run.
-
-The event loop needs the interpreter again after every read and write of a socket, so a long
-interval makes requests slow. With sixteen senders at the same time, 99 of 100 reads waited at most
-0.2 to 0.4 s with Python's default of 5 ms, and at most 0.14 to 0.18 s with this value (on a machine
-with a load of 10).
-"""
+"""Seconds after which a thread that makes a block yields to the event loop. More would slow
+requests down."""
 
 
 def give_way() -> None:
-    """Lowers the priority of this process and of its block-making threads, so that requests do not
-    wait for them.
-
-    Call it once in the process of a node, before its event loop runs.
-    """
+    """Lowers the priority of a node's process and its block-making threads. Call it once, before
+    the event loop runs."""
     os.nice(NICENESS)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -62,8 +62,8 @@ def write_run_file(directory: Path, ready: ReadyLine) -> Path:
 
 
 def read_run_file(directory: Path) -> ReadyLine | None:
-    """Returns the ready line that the run file contains, even if the sandbox no longer runs; None
-    if the file is missing or is not a valid run file."""
+    """Returns the ready line in the run file, even of a sandbox that has ended; None if the file is
+    missing or invalid."""
     try:
         return ReadyLine.from_line(read_private(directory / RUN_FILE, _LIMIT))
     except (OSError, ValueError):
@@ -71,12 +71,8 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """Returns the ready line of the sandbox that runs on a data directory; None if ``run.json`` is
-    missing or the sandbox that it names does not answer.
-
-    The control token is sent, so that another program on the same port is not mistaken for the
-    sandbox. ``seconds`` limits each step of the request, such as connecting and reading.
-    """
+    """Returns the ready line of the sandbox running on a data directory; None if no sandbox
+    answers. ``seconds`` limits each step of the request."""
     ready = read_run_file(directory)
     if ready is None:
         return None

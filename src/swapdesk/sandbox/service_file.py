@@ -42,8 +42,8 @@ _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
 
 class VenueEntry(Struct, frozen=True):
-    """A venue of the file. ``lacks`` lists what is missing before the venue can be served.
-    ``secret`` is the private key of the wallet that sends the venue's transactions."""
+    """A venue of the file. ``lacks`` is what is missing to serve it; ``secret`` is the private key
+    that signs its transactions."""
 
     code: str
     name: str
@@ -64,12 +64,8 @@ class VenueEntry(Struct, frozen=True):
 
 
 class PaymentsEntry(Struct, frozen=True):
-    """How callers without credentials pay for calls: with ``token`` on ``chain``, to the address
-    ``pay_to``.
-
-    ``secret`` is the key of the account that settles the payments. Addresses are written with their
-    checksum.
-    """
+    """How callers without credentials pay for calls. ``secret`` is the private key of the settling
+    account."""
 
     chain: str
     token: str
@@ -81,8 +77,7 @@ class PaymentsEntry(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """The settings of the log: its ``level``, and whether the lines about requests contain the
-    caller's address (``addresses``)."""
+    """The settings of the log: its ``level``, and whether it shows the addresses of callers."""
 
     level: str = "info"
     addresses: bool = False
@@ -93,22 +88,15 @@ class MetricsEntry(Struct, frozen=True):
     port: int = 0
 
     def beside(self, number: int) -> MetricsEntry | None:
-        """Returns the metrics address of the worker with this number, counted from 1: the port is
-        this port plus ``number``.
-
-        Returns None if that is above 65,535, or if this port is 0 (any free port).
-        """
+        """Returns the metrics address of worker ``number``, from 1: that many ports above this one.
+        None if there is no such port or this one is 0."""
         port = self.port + number if self.port else 0
         return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
 
 
 class ServiceConfig(Struct, frozen=True):
-    """The content of a service file.
-
-    ``intermediaries`` are the tokens over which private routes may go, as (symbol, chain). If
-    ``payments`` is None, every call needs credentials. If ``store`` is None, all data is kept in a
-    file in the directory ``data``.
-    """
+    """The content of a service file. Without ``payments`` every call needs credentials; without
+    ``store`` the data is a file in ``data``."""
 
     data: Path
     bind: str
@@ -129,8 +117,7 @@ class ServiceConfig(Struct, frozen=True):
         return [venue for venue in self.venues if venue.lacks]
 
     def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
-        """Returns a copy with this port and this metrics port. None keeps the port that the file
-        states."""
+        """Returns a copy with this port and this metrics port. None keeps the file's port."""
         there = self if port is None else replace(self, port=port)
         if metrics is None:
             return there
@@ -143,8 +130,8 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns where a key is in the file, as ``path:line``. For a missing key, this is the line of
-    its table; if the table is missing too, the result is the path alone."""
+    """Returns where an entry is in the file, as ``path:line``. If it is missing, the line of its
+    table, or else the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
@@ -319,8 +306,8 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 
 def store_at(url: str) -> Place:
-    """Returns how to connect to the database at a URL; its password is taken from the environment.
-    Raises ValueError if the URL cannot be used or contains a password."""
+    """Returns how to connect to the database at a URL; the password comes from the environment.
+    Raises ValueError, also for a password in the URL."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -464,8 +451,6 @@ class _Reading:
     def _payments(
         self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
     ) -> PaymentsEntry | None:
-        """Reads the table ``payments``. If it has a problem, such as a missing key, the problem is
-        added to those of the file and None is returned."""
         where = ("payments",)
         keys = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
         if keys.keys() != PAYMENTS.keys() or not self._names_chain(keys["chain"], chains, where):
@@ -535,8 +520,8 @@ class _Reading:
             return None, (f"wallet_file: {error}",)
 
     def _key(self, named: str) -> bytes:
-        """Returns the private key in the file at the path ``named``, the value of a
-        ``wallet_file``. Raises ValueError, whose message says what is wrong with the file."""
+        """Returns the private key in a file that a ``wallet_file`` entry names. Raises
+        ValueError."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
         file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))
@@ -550,8 +535,6 @@ class _Reading:
         return key
 
     def _private(self, named: str) -> bytes:
-        """Returns the content of a file that no other user may read. Raises ValueError if it cannot
-        be read."""
         file = self._base / os.path.expanduser(named)
         try:
             return read_private(file)
@@ -559,8 +542,6 @@ class _Reading:
             raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _lacks(self, kind: str, keys: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns what is missing before this program can serve a venue of this ``kind``. ``keys``
-        are the keys that the file sets for the venue."""
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (

@@ -85,13 +85,12 @@ OVERRIDES = {
     "alice": Overrides(default_markup=Decimal("0.5")),
     "erin": Overrides(quote=(2, 20, 50), exchange=(1, 5, 10), read=(5, 100, 1000)),
 }
-"""Settings of accounts by name, which differ from those of the tier (contract 17.8). Erin's limits
-are so small that a 429 is easy to reach."""
+"""Terms of accounts, by name, that differ from those of the tier (contract 17.8). Erin's limits
+make a 429 easy to reach."""
 
 
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
-    """Returns the accounts that these API keys belong to, as records for the store, with ``now`` as
-    their creation time."""
+    """Returns the accounts of these API keys as records for the store, created at ``now``."""
     accounts: dict[str, StoredPartner] = {}
     for partner_key in keys:
         key = StoredKey(
@@ -113,12 +112,8 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 
 
 class HostCheck:
-    """ASGI middleware that refuses requests for host names that are not served.
-
-    ``hosts`` are the names that are served besides the loopback names. If a trusted proxy states
-    the host that its caller used, both that name and ``Host`` are checked, since a page can control
-    either. The service then sees the name that the caller used.
-    """
+    """ASGI middleware that refuses host names other than ``hosts`` and the loopback names. Behind a
+    trusted proxy, the name that the caller used is checked too."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
         self._app = app
@@ -143,16 +138,14 @@ class HostCheck:
 
 DATABASE = "service.db"
 WORLD = "world"
-"""Name of the file in a data directory that holds the identity of the directory's data. Data that
-is begun anew gets another identity."""
+"""Name of the file with the identity of a directory's data."""
 NODE_SECONDS = 15.0
 """Seconds that the service waits for the node at its start."""
 
 
 class SandboxService(Struct, frozen=True):
-    """The service and its control as ASGI applications, over one store. ``application`` is the
-    service alone, with its background tasks; ``door`` is the service behind the fault layer and the
-    host check."""
+    """The service and its control as ASGI applications over one store. ``door`` is ``application``
+    behind the fault layer and the host check."""
 
     application: Starlette
     door: HostCheck
@@ -179,13 +172,9 @@ async def build_sandbox_service(
     transport: httpx2.AsyncBaseTransport | None = None,
     stop: asyncio.Event | None = None,
 ) -> SandboxService:
-    """Builds the service of a data directory over the node behind ``ledger``.
-
-    ``time`` is the node's answer to ``clock_get``. ``rng`` draws ids. ``host`` and ``names`` are
-    the host names besides the loopback ones. ``tokens`` is the size of the catalogue, None for the
-    sandbox's own. ``transport`` leads to a node in the same process. ``stop`` is set if the store
-    can no longer be used. Raises SandboxKeyRefused.
-    """
+    """Builds the service of a data directory over a node. ``time`` is the node's answer to
+    ``clock_get``. ``tokens`` is the size of the catalogue, None for the sandbox's own. ``stop`` is
+    set if the store becomes unusable. Raises SandboxKeyRefused."""
     pace = WorldPace(clock, time)
     market = Market(int(time["seed"]))
     faults = ActiveFaults()
@@ -275,17 +264,15 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """Opens the store: the file in ``data``, or the database at ``url`` if that is given. Raises
-    SchemaError, also if another sandbox uses that database, and StoreUnavailable."""
+    """Opens the file in ``data``, or the database at ``url`` if given. Raises SchemaError, also if
+    another sandbox uses that database, and StoreUnavailable."""
     if url is None:
         return Store.open(data / DATABASE)
     return await Store.connect(store_at(url), {"the sandbox": _identity(data)})
 
 
 def _identity(data: Path) -> str:
-    """Returns the identity of the data in a directory; the first call draws it at random and stores
-    it. It cannot be derived from the directory's key: if the data is put aside, new data gets the
-    same key but needs another identity."""
+    """Returns the identity of a directory's data, drawn at random and stored at the first call."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()
@@ -303,8 +290,6 @@ def _catalog(
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
-    """Waits until the node answers ``clock_get``; returns the answer. Raises NodeError if there is
-    none within NODE_SECONDS."""
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:

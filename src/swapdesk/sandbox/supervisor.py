@@ -50,19 +50,18 @@ START_SECONDS = 20.0
 STOP_SECONDS = 2.0
 _BACK_OFF = (0.1, 0.25, 0.5, 1.0, 2.0)
 _STEADY_SECONDS = 10.0
-"""Seconds after which a child counts as healthy, so that the wait before its next restart is short
-again."""
+"""Seconds after which a child counts as healthy, so that its next restart is quick again."""
 
 logger = logging.getLogger(__name__)
 
 
 class ChildRefused(Exception):
-    """Raised if a child said that it refuses to run, and why. A restart would not help."""
+    """Raised if a child refuses to run, for the reason that it gave. A restart would not help."""
 
 
 class OldWorld(ChildRefused):
-    """Raised if the data directory was begun by another release or from other tables, so that this
-    release cannot use it."""
+    """Raised if this release cannot use the data directory, begun by another release or from other
+    tables."""
 
 
 class ChildSilent(Exception):
@@ -70,9 +69,8 @@ class ChildSilent(Exception):
 
 
 class Child:
-    """A child process that runs ``python -m module``. ``orders`` returns the JSON object that the
-    child reads from its stdin; it is called at every start. ``inherited`` are the descriptors that
-    the child inherits."""
+    """A child process that runs ``python -m module``. At every start it reads the JSON object of
+    ``orders`` from stdin."""
 
     def __init__(
         self,
@@ -88,8 +86,8 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> dict[str, Any]:
-        """Starts the child and waits until it is ready; returns what it announced as a JSON object.
-        Raises ChildRefused (OldWorld if its data is of another release) and ChildSilent."""
+        """Starts the child and returns what it announced when ready. Raises ChildSilent,
+        ChildRefused, or OldWorld for data of another release."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -155,10 +153,8 @@ class Child:
 
 
 def makers_of(directory: Path) -> list[dict[str, str]]:
-    """Returns provider, chain and key of each maker of the sandbox in a data directory.
-
-    Raises SandboxKeyRefused.
-    """
+    """Returns provider, chain and address of each maker of the sandbox in a data directory. Raises
+    SandboxKeyRefused."""
     from solders.keypair import Keypair  # on use: it takes longer than all the rest
 
     seed = key_seed(load_key(directory), MAKER)
@@ -167,22 +163,14 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 LOOPBACK = "127.0.0.1"
 NOT_FREE = 7
-"""Exit code of a sandbox with a lifeline if the data directory is still locked by another sandbox,
-for example by children of a killed sandbox that have not ended yet."""
+"""Exit code of a sandbox that was started with ``lifeline``, if another sandbox still has the data
+directory."""
 
 
 class ServeOptions(Struct, frozen=True):
-    """Options of a sandbox.
-
-    ``port`` 0 takes a free port. If ``seed`` or ``speed`` is None, the value in the data directory
-    is used; for new data these are 0 and 1. With ``lifeline`` the sandbox ends when its stdin ends.
-    With ``tokens`` the catalogue is filled up to that size with generated tokens (world_generator).
-
-    ``chain_ids`` are those of the embedded EVM chains. ``dialect`` chooses the names of fields and
-    chains in the service's answers: those of the ``contract``, or those of the public service
-    (``vendor``). ``names`` are further host names besides ``host``. ``store`` is the URL of the
-    service's database; if it is None, the database is a file in ``data``.
-    """
+    """Options of a sandbox. ``port`` 0 takes a free port. If ``seed`` or ``speed`` is None, the
+    stored value is kept. With ``lifeline`` the sandbox ends when its stdin does. If ``store`` is
+    None, the database is a file in ``data``."""
 
     data: Path
     host: str = LOOPBACK
@@ -198,12 +186,9 @@ class ServeOptions(Struct, frozen=True):
 
 
 def serve(options: ServeOptions) -> int:
-    """Runs a sandbox until it is told to end.
-
-    Returns an exit code: 0 after a clean end, 1 if the sandbox could not be kept running, 2 if the
-    options or the data directory cannot be used. With a lifeline it returns 7 if another sandbox
-    still has the data directory.
-    """
+    """Runs a sandbox until told to end. Returns the exit code: 0, or 1 if it could not be kept
+    running, 2 for unusable options or data, NOT_FREE if ``lifeline`` is set and the data directory
+    is in use."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
 
@@ -252,11 +237,8 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Starts the sandbox and returns True; returns False if ``stop`` was set before it was ready.
-
-    If the directory holds data that this release cannot use, renames the directory, puts a new one
-    with the same key in its place, and raises OldWorld.
-    """
+    """Starts the sandbox and returns True, or False if ``stop`` was set first. Renames a directory
+    with another release's data and raises OldWorld."""
     try:
         return await sandbox.start(stop)
     except OldWorld as old:
@@ -291,12 +273,8 @@ class _Sandbox:
         )
 
     async def start(self, stop: asyncio.Event) -> bool:
-        """Starts both children at once and returns True; returns False if ``stop`` was set before
-        they were ready.
-
-        The service first asks the node for the time; that call waits in the backlog of the node's
-        socket until the node accepts it.
-        """
+        """Starts both children and returns True, or False if ``stop`` was set before they were
+        ready."""
         starting = _together(self._node.start(), self._service.start(), self._know_makers())
         is_stopped = await _first_of(starting, stop)
         self._first = False
@@ -367,10 +345,8 @@ async def _together(*coroutines: Any) -> None:
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Runs a coroutine until it is done or ``stop`` is set.
-
-    Returns True if ``stop`` ended it, False if it is done. Raises what the coroutine raises.
-    """
+    """Runs a coroutine until it is done (returns False) or ``stop`` is set (returns True). Raises
+    what the coroutine raises."""
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -32,8 +32,7 @@ from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:
-    """Yields the rows of a tab-separated file beside this module. Each row maps the headings to the
-    row's cells; a missing cell is empty."""
+    """Yields the rows of a table beside this module, by heading; a missing cell is empty."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     first, *lines = text.splitlines()
     headings = first.split("\t")
@@ -44,12 +43,8 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """A chain of the catalogue.
-
-    ``beat`` says how its blocks are timed: ``world`` if they follow the speed of world time,
-    ``slots`` if they ignore it. ``confirmations`` is the number of confirmations after which a
-    venue credits a deposit.
-    """
+    """A chain of the catalogue. Its blocks follow the speed of world time if ``beat`` is ``world``,
+    but not if it is ``slots``. Venues credit a deposit after ``confirmations`` blocks."""
 
     name: str
     short_name: str
@@ -65,9 +60,8 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """Returns the EVM chain id, the sandbox's own or the real one as ``ids`` says; None for a
-        chain that is not an EVM chain. The sandbox's ids differ from the real ones, so that no
-        program mistakes a chain of the sandbox for the real chain."""
+        """Returns the chain id of an EVM chain, otherwise None. The sandbox's ids differ from the
+        real ones, so that no program confuses the chains."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
@@ -83,8 +77,7 @@ class ChainRow(Struct, frozen=True):
         return ADDRESS_KINDS[self.kind].contract_shape
 
     def address(self, seed: bytes) -> str:
-        """Returns the address on this chain that is derived from a seed of 32 bytes; nobody has the
-        address's private key."""
+        """Returns the address on this chain derived from 32 bytes; nobody has its private key."""
         return derive_address(self.kind, seed, self.name)
 
     @property
@@ -116,8 +109,8 @@ CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
 
 
 ChainIds = Literal["sandbox", "real"]
-"""Which EVM chain ids the sandbox uses. ``sandbox`` ids are 1,337,000,000 + the real id (interfaces
-3). ``real`` ids are those of the real chains, for clients that only know these."""
+"""Which EVM chain ids the sandbox uses: its own, 1,337,000,000 + the real id (interfaces 3), or the
+real ones."""
 
 GAS_LIMIT = 30_000_000
 """Gas limit of every block; it is fixed, although py-evm would let it drift."""
@@ -131,20 +124,15 @@ _LOWEST_BASE_FEES = {
     "polygon": 25 * _GWEI,
     "bsc": 50_000_000,
 }
-"""Lowest base fee in wei per gas, by chain. Without a lowest fee, the base fee of a quiet chain
-would fall to 7 wei and gas would be quoted as free."""
+"""Lowest base fee in wei per gas, by chain. Otherwise gas on a quiet chain would seem free."""
 
 EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 """Short names of the EVM chains that the sandbox runs itself."""
 
 
 class ChainTerms(Struct, frozen=True):
-    """The properties of an embedded EVM chain. ``block_ms`` is the world time between blocks, in
-    milliseconds.
-
-    After a block with a transaction whose confirmations somebody awaits, ``confirmations`` - 1 more
-    blocks are made, even if no other transactions are sent.
-    """
+    """An embedded EVM chain. ``block_ms`` is the world time between blocks. After a transaction
+    that somebody waits for, ``confirmations`` - 1 more blocks are made in any case."""
 
     short_name: str
     chain_id: int
@@ -169,10 +157,8 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
 
 
 def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, object]]:
-    """Returns the embedded chains as the ready line lists them (interfaces 2).
-
-    ``node`` is the URL of the node that runs them. Solana has no chain id.
-    """
+    """Returns the embedded chains for the ready line (interfaces 2); Solana has no chain id.
+    ``node`` is the node's URL."""
     lines = [
         {
             "shortName": name,
@@ -186,18 +172,14 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""State of a token's security scan when the sandbox's data begins: never scanned (empty), scanned
-recently (``fresh``), or scanned long ago (``stale``)."""
+"""A token's security scan when the sandbox's data begins: none (empty), recent (``fresh``) or long
+ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
-    """A row of the table of tokens.
-
-    ``asset`` is the key of the token's asset in ASSETS, None if the token has no price. ``verdict``
-    is the result of a security scan: ``benign``, ``warning``, ``malicious`` or the reason why there
-    is no result (contract 5.12). ``token_id`` is the token's id at the public service, if that is
-    known (contract 17.9).
-    """
+    """A row of the table of tokens. ``asset`` is None for a token without a price. ``verdict`` is
+    the result of a security scan (contract 5.12); ``token_id`` is the id at the public service
+    (contract 17.9)."""
 
     chain: str
     symbol: str
@@ -249,18 +231,13 @@ HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv"))
 
 FULL = Decimal(1)
 THIN = Decimal("0.004")
-"""Factor by which an exchange's usual depth and largest amount are multiplied for a thinly traded
-asset."""
+"""Factor from an exchange's usual depth and largest amount to those for a thinly traded asset."""
 
 
 class AssetRow(Struct, frozen=True):
-    """A row of the table of assets.
-
-    ``swing`` is the largest drift from the base price, in basis points. ``change`` is percent in 24
-    hours, ``supply`` is units in circulation, ``volume`` is USD in 24 hours. If ``everywhere`` is
-    False, every exchange decides by itself whether to list the asset. ``only`` is the code of the
-    one exchange that lists it, None for no such restriction.
-    """
+    """A row of the table of assets. ``swing`` is the largest price drift in basis points;
+    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. All exchanges list the asset if
+    ``everywhere``, only one if ``only`` is set."""
 
     code: str
     price: Decimal
@@ -304,8 +281,8 @@ def _asset(line: dict[str, str]) -> AssetRow:
 
 
 ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
-"""Assets by code, in the order of their rank. If several tokens have the same symbol, the rank
-decides which of them a symbol without a chain means."""
+"""Assets by code, in the order of rank. A symbol without a chain means the token of the first such
+asset."""
 
 
 _ESC = "\x1b"
@@ -381,28 +358,24 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""The last rank whose assets pools and makers hold. Assets of later ranks are traded less and are
-not swapped on chains."""
+"""The last rank whose assets pools and makers hold."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of the token in this row if a pool or a maker of the token's chain trades
-    it; otherwise None."""
+    """Returns the token's asset if a pool or a maker on its chain trades the token; otherwise
+    None."""
     return pooled(row) or quoted_by_maker(row)
 
 
 def pooled(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of the token in this row if the token, itself or wrapped, is in a pool of
-    an EVM chain; otherwise None."""
+    """Returns the token's asset if a pool on an EVM chain has the token, itself or wrapped;
+    otherwise None."""
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of the token in this row if the market maker on Solana holds the token;
-    otherwise None.
-
-    The maker holds no wrapped and bridged copies, which exchanges do not trade either.
-    """
+    """Returns the token's asset if the market maker on Solana holds the token; otherwise None. It
+    holds no wrapped or bridged copies."""
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 
@@ -433,15 +406,9 @@ STATIC_ADDRESSES = 2
 
 
 class VenueRow(Struct, frozen=True, eq=False):
-    """A row of the table of exchanges.
-
-    ``spread`` and ``fixed_spread`` are the distance from the mid price in basis points;
-    ``fixed_spread`` is None if there are no fixed rates. ``depth``, ``minimum`` and ``maximum`` are
-    US dollars. ``exchange_seconds`` of world time pass between a confirmed deposit and the payout.
-    ``caution`` is the factor by which the quoted minutes exceed what the exchange needs.
-    ``latency`` is the usual time in seconds to answer a quote, ``slow`` the range of that time
-    while the exchange is slow.
-    """
+    """A row of the table of exchanges. Spreads are basis points from the mid price;
+    ``fixed_spread`` is None without fixed rates. ``depth``, ``minimum`` and ``maximum`` are US
+    dollars. ``exchange_seconds`` are world time; ``latency`` and ``slow`` are seconds."""
 
     code: str
     name: str
@@ -460,20 +427,14 @@ class VenueRow(Struct, frozen=True, eq=False):
     reach: int = 100
     """Of the assets whose ``everywhere`` is False, the percentage that the exchange lists."""
     memo_deposits: bool = True
-    """True if, on chains with memos, the exchange uses one address for all legs and gives each leg
-    a memo; False if each leg gets an address of its own."""
+    """True if all legs on a chain with memos share one address."""
     static_deposits: bool = False
-    """True if the exchange has two deposit addresses on each chain, which open orders use in
-    turn."""
+    """True if the exchange has two deposit addresses on each chain, used in turn."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
-    """When the exchange is closed, as (minutes that it stays closed, minutes of a round, minute of
-    the round at which it closes).
-
-    This recurs in every round. The minutes are sandbox time, and rounds are counted from the epoch
-    (1970). None if the exchange never closes.
-    """
+    """When the exchange is closed, in minutes of sandbox time: (duration, period, start within the
+    period); None for never."""
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)

@@ -50,12 +50,11 @@ INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
 """Tokens over which private routes go, as (chain, symbol), the best first."""
 
 _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
-"""Chains on which one bundle or one transaction can pay the deposits of a whole group of orders."""
+"""Chains on which one bundle or transaction can pay the deposits of a whole batch."""
 
 
 class WorldToken(Struct, frozen=True, eq=False):
-    """A token of the catalogue, together with what only the simulation knows of it. There is one
-    object for each token, and objects are compared by identity."""
+    """A token of the catalogue with what only the simulation knows of it. Compared by identity."""
 
     token_id: str
     row: TokenSpec
@@ -98,8 +97,8 @@ def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
 
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
-    """Returns an identifier for a token on the chain (a contract, an issuer or a number), derived
-    from the seed. It belongs to nobody."""
+    """Returns a token identifier on the chain, derived from the seed: a contract, an issuer or a
+    number that belongs to nobody."""
     return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
@@ -177,8 +176,8 @@ def provider_of(venue: VenueRow) -> SwapProvider:
 
 
 def build_chains(ids: ChainIds = "sandbox") -> list[Chain]:
-    """Returns every chain of the catalogue, including disabled ones. ``ids`` says which chain ids
-    the EVM chains have."""
+    """Returns every chain of the catalogue, disabled ones included. ``ids`` says which EVM chain
+    ids to use."""
     return [_chain(place, row, ids) for place, row in enumerate(CHAIN_ROWS)]
 
 
@@ -204,8 +203,7 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Returns every token of the catalogue. The times of earlier security scans are computed back
-    from ``now``."""
+    """Returns every token of the catalogue. Earlier security scans are dated back from ``now``."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 
@@ -255,19 +253,14 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
 
 
 def _exchange_symbol(token: WorldToken) -> str:
-    """Returns the symbol by which exchanges know a token: ``ETH`` on the home chain of the asset,
-    ``ETHBASE`` on the chain ``base``."""
     at_home = token.asset is not None and token.asset.home == token.row.chain
     symbol = token.row.symbol.upper()
     return symbol if at_home else symbol + token.row.chain.upper()
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns a number by which lists are sorted; tokens with a lower number come first.
-
-    The token on its asset's home chain comes before those on other chains, which follow in the
-    order of the chains. None for an unverified token or one without an asset.
-    """
+    """Returns a number for sorting, lower first: a token on its asset's home chain precedes the
+    others. None for an unverified token or one without an asset."""
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -348,8 +341,8 @@ _VERDICTS = {
     "warning": (ScanResult.WARNING, "Spam risk", Decimal("0.46")),
     "malicious": (ScanResult.MALICIOUS, "Malicious", Decimal("0.98")),
 }
-"""For each verdict in the table of tokens: the result of the scan in the API, the scan provider's
-own word for it, and its score."""
+"""By verdict in the table of tokens: the API's result, the scan provider's own word, and the
+score."""
 _WARNINGS = ((_MINTABLE, _PUBLISHED), (_FEE, _PUBLISHED), (_MINTABLE, _FEE))
 _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 
@@ -379,8 +372,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan that a token already had at ``begin``, the time at which the sandbox's data
-    began; None if it had not been scanned."""
+    """Returns the scan that a token already had at ``begin``, when the sandbox's data began; None
+    if never scanned."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
@@ -415,12 +408,9 @@ def _guess(token: Token, chance: int) -> str:
 def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
-    """Returns the record of a scan that was made at ``at``.
-
-    ``verdict`` is a verdict as in TokenSpec. ``chance`` (0 to 255) selects which findings are given
-    for the verdict. ``bridged`` is True for a copy of a token made by a bridge. ``life`` is how
-    long the result is valid; if it is None, this depends on the verdict.
-    """
+    """Returns a scan made at ``at`` with a TokenSpec's ``verdict``. ``chance`` (0 to 255) selects
+    the findings. ``bridged`` means a copy made by a bridge. ``life`` is how long it is valid; if
+    None, the verdict decides."""
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)

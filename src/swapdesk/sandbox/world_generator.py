@@ -62,8 +62,7 @@ _FOREIGN = (
 
 
 def draw_name(random: Random) -> tuple[str, str]:
-    """Draws a random symbol and name. The name has mostly two words and the symbol three to six
-    letters."""
+    """Draws a random symbol and name."""
     kind = random.random()
     if kind < 0.015:
         name = random.choice(_FOREIGN)
@@ -118,12 +117,9 @@ _REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReas
 def build_catalog(
     seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
 ) -> tuple[list[Chain], list[Token]]:
-    """Returns the chains and tokens of the sandbox, with generated tokens added until there are
-    ``count``.
-
-    ``begin`` is when the sandbox's data begins. Raises ValueError if ``count`` is not between
-    FEWEST and MOST.
-    """
+    """Returns the sandbox's chains and tokens, with generated tokens added until there are
+    ``count``. ``begin`` is when the sandbox's data begins. Raises ValueError for a count outside
+    FEWEST to MOST."""
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
     chains = build_chains(ids)
@@ -135,8 +131,8 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """Yields ``count`` generated tokens on these chains. Their sequence depends on the seed only,
-    so a smaller ``count`` yields the beginning of it."""
+    """Yields ``count`` generated tokens on these chains. The seed decides their sequence, and a
+    smaller count yields its beginning."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")
@@ -186,13 +182,10 @@ def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime
 
 
 def _price(random: Random) -> Decimal:
-    """Draws a price in dollars with four significant digits, from a billionth of a dollar to some
-    thousands."""
     return Decimal(random.randint(1000, 9999)).scaleb(random.choice(range(-13, 1)))
 
 
 def _change(random: Random) -> Decimal:
-    """Draws a price change within 24 hours, in percent: mostly small, at times nearly -100."""
     percent = max(-99.99, random.gauss(0, 4) * (8 if random.random() < 0.05 else 1))
     return Decimal(percent).quantize(_CENT)
 
@@ -210,9 +203,6 @@ def _contract(chain: ChainRow, seed: bytes) -> str:
 def _scan(
     copies: bool, unverified: bool, random: Random, begin: datetime
 ) -> TokenSecurityScan | None:
-    """Draws the security scan that a generated token had before ``begin``; None for three in five
-    tokens, which were never scanned. One in five scans is stale. ``copies`` is True for a token
-    that imitates another one."""
     chance = random.random()
     stale, byte = random.random() < 0.2, random.randrange(256)
     if chance > 0.4:

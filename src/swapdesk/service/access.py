@@ -41,14 +41,9 @@ class ApiKey(Struct, frozen=True):
 
 
 class Partner(Struct, frozen=True):
-    """An account of the service, with any number of API keys.
-
-    ``read_limits`` is None if reads are not limited. ``fixed_rates`` is True if the account may ask
-    for fixed rates. ``default_markup``, in percent, is used for requests that name no markup.
-    ``fee_share``, in percent of the venue's fee, replaces the share of the tier; None keeps the
-    tier's share. ``allowed_origins`` lists the websites that may use the account's ``partner-id``
-    (``https://shop.example``); if the list is empty, every website may.
-    """
+    """An account of the service. ``default_markup`` applies to requests that name none;
+    ``fee_share``, of the venue's fee, is None for the tier's share. Both are percent. Empty
+    ``allowed_origins`` let every website use the ``partner-id``."""
 
     partner_id: str
     name: str
@@ -161,8 +156,7 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def terms(self) -> Partner:
-        """Returns the account with its terms in force: the override of a term if the account has
-        one, otherwise the term of the tier. Revoked keys are left out."""
+        """Returns the account with the terms in force, without revoked API keys."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(
             tier,
@@ -188,17 +182,14 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 
 class Caller(Struct, frozen=True):
-    """The sender of an authenticated request: the partner and the API key that was used.
-
-    ``key`` is None if only ``partner-id`` was sent, or if the sender pays for this call instead of
-    sending a key.
-    """
+    """The sender of an authenticated request. ``key`` is None if only ``partner-id`` was sent, or
+    if this call is paid for."""
 
     partner: Partner
     key: ApiKey | None
     payment: str | None = None
-    """Identifies the payment if this call is paid for individually, which needs no API key
-    (contract 2.4). None if it is not."""
+    """Identifies the payment for this single call, which needs no API key (contract 2.4). None for
+    other calls."""
 
     @property
     def pays(self) -> bool:
@@ -219,11 +210,8 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, found by API key or by partner id.
-
-    ``version`` is the number of changes to partners that the store had counted when these partners
-    were read; 0 if they do not come from the store.
-    """
+    """The partners of the service, found by API key or partner id. ``version`` counts changes to
+    partners in the store; 0 without a store."""
 
     def __init__(self, partners: Iterable[Partner]) -> None:
         self.replace(partners, 0)
@@ -244,14 +232,9 @@ class Directory:
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """Returns the partner and the API key that the headers of a request name; header names are
-        lower case.
-
-        ``access`` says whether ``partner-id`` alone is enough, ``writes`` whether the operation
-        changes something. If the request also has ``Authorization``, its ``partner-id`` is ignored.
-        Raises ServiceError, whose message never tells which part of a credential was wrong. An
-        unknown key costs the same work as a wrong secret, so that timing tells nothing.
-        """
+        """Returns the partner and API key that request headers (lower-case names) name. ``access``
+        says whether ``partner-id`` alone is enough. Raises ServiceError; neither message nor timing
+        tells which part of a credential was wrong."""
         authorization = headers.get("authorization")
         if authorization is not None:
             caller = self._by_credentials(authorization)

@@ -64,18 +64,13 @@ logger = logging.getLogger(__name__)
 
 
 WARM_SECONDS = 3.0
-"""Seconds from the start of the process until ``Onchain.warm`` asks each chain for the first time,
-which loads an embedded chain. The delay lets the process answer its first page before that."""
+"""Seconds from the start of the process until its first request to each chain, which loads an
+embedded chain."""
 
 
 class Onchain(Struct, frozen=True):
-    """On-chain venues and what they need.
-
-    The mappings are by the chain's short name: ``readers`` hold the EVM chains, ``solana`` the
-    Solana chains. ``bundler`` builds and submits the bundles that pay the deposits of groups of
-    orders. ``payments`` is for callers who pay for each API call: the terms, and the facilitator
-    that settles the payments. If it is None, calls without credentials are refused.
-    """
+    """On-chain venues and what they need, by the chain's short name. Without ``payments``, calls
+    without credentials are refused; with it, they can be paid for."""
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, OnchainReader] = field(default_factory=dict)
@@ -145,10 +140,8 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
 
 
 class Role(Flag):
-    """The work of a process: to answer requests, to carry out what is due in the store, or both.
-
-    A service may run any number of processes of either role, and any of them may be killed.
-    """
+    """The work of a process: answering requests, background work on the store, or both. Any number
+    of processes may run, and any may be killed."""
 
     ANSWERS = 1
     WORKS = 2
@@ -158,12 +151,8 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """Waits until a newer release has changed the database's tables in a way that this release
-    cannot work with.
-
-    Then closes the store, cancels the tasks in ``work`` and sets ``stop``. The newer release
-    finishes the work that was begun, as it would after a crash of this process.
-    """
+    """Waits until a newer release has changed the database incompatibly. Then closes the store,
+    cancels ``work`` and sets ``stop``."""
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)
         try:
@@ -183,9 +172,8 @@ async def _until_outgrown(
 def build_service(
     parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
 ) -> Starlette:
-    """Returns the ASGI application of a process that answers requests. The application runs the
-    background tasks of ``role`` while it is up. If ``stop`` is given, it is set when the process
-    can no longer work."""
+    """Returns the ASGI application of a process, which also runs the background tasks of ``role``.
+    ``stop`` is set when the process can no longer work."""
     return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
@@ -193,11 +181,8 @@ def build_service(
 async def in_background(
     parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
 ) -> AsyncIterator[None]:
-    """Runs the background tasks of a process until the ``async with`` block ends, then writes the
-    request counts that are not stored yet.
-
-    If ``stop`` is given, it is set when the process can no longer work.
-    """
+    """Runs a process's background tasks within the ``async with`` block, then stores the last
+    request counts. ``stop`` is set when the process can no longer work."""
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [
         ("clock", _LOOK_SECONDS, parts.timekeeper.look),
@@ -268,20 +253,10 @@ def assemble(
     front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds a service from its parts.
-
-    ``rng`` draws the ids of quotes, orders and requests. ``partners`` are used until the store has
-    some. ``intermediaries`` are ids of tokens over which private routes may go; ``keywords`` are
-    extra search terms by token id. Without ``scanner`` no token is scanned; without ``onchain``
-    there are no DEX routes and no bundles. ``intervene`` returns the operator's decision about a
-    group's bundle. ``dialect`` says whether answers use the names of the contract or of the public
-    service; an API key can have a dialect of its own.
-
-    ``webhook_secrets`` maps the source of a webhook to its signing secret. ``clock_tolerance`` is
-    the largest allowed difference between ``clock`` and the database's clock; None if this is the
-    only process of the service. ``front`` says where callers reach the service; ``observers`` are
-    called for every request and every order transition.
-    """
+    """Builds a service from its parts. ``partners`` are used until the store has some.
+    ``clock_tolerance`` is the allowed difference from the database's clock; None for the service's
+    only process. ``front`` says where callers reach the service. Observers are called for every
+    request and every change of an order's status."""
     for observer in observers:
         store.orders.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)

@@ -44,20 +44,13 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
     (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
 ]
-"""Headers of the answer to a preflight request.
-
-A preflight does not say which partner is meant. So a page that the partner does not allow is
-refused later, when it sends the request itself.
-"""
+"""Headers of the answer to a preflight request. They allow every website, because a preflight does
+not name the partner; a page that the partner does not allow is refused later."""
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED for a request from a page of another website if the request has an API
-    key or opens the order stream.
-
-    ``sent`` are the request headers by lower-case name. ``stream`` says whether the request opens
-    the order stream.
-    """
+    """Raises ACCESS_DENIED for a page of another website that sends an API key or opens the order
+    stream (``stream``). ``sent`` are headers by lower-case name."""
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
         return
@@ -95,11 +88,8 @@ _LONGEST_ORIGIN = 255
 
 
 def origin_of(text: str) -> str:
-    """Returns a normalized origin: scheme and host in lower case, and the port if there is one.
-
-    Raises ValueError for a path, a user, another scheme, the scheme's default port, or a host that
-    is not ASCII.
-    """
+    """Returns a normalized origin: scheme, host and, if given, port. Raises ValueError for anything
+    else, a default port, or a host that is not ASCII."""
     match = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
     if match is None or len(text) > _LONGEST_ORIGIN or ".." in match["host"]:
         raise ValueError("An origin is http:// or https:// with a host and maybe a port, no path")
@@ -117,11 +107,8 @@ def origin_of(text: str) -> str:
 
 
 def readable_by(origin: str, caller: Caller) -> Headers:
-    """Returns the response headers that allow a page of ``origin`` to read the answer to
-    ``caller``.
-
-    Raises ACCESS_DENIED if the partner does not allow the page.
-    """
+    """Returns the response headers that let a page of ``origin`` read the answer. Raises
+    ACCESS_DENIED if the partner does not allow it."""
     allowed = caller.partner.allowed_origins
     if caller.key is not None or not allowed:
         return EVERY_PAGE

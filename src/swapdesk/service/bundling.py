@@ -75,11 +75,8 @@ class BundleRefused(Exception):
 
 
 class OperationPayment(Struct, frozen=True):
-    """A deposit to pay from the smart account.
-
-    ``token`` is the address of the token's contract, None for the native coin. ``units`` is the
-    amount in the token's smallest unit.
-    """
+    """A deposit to pay from the smart account, in smallest units. ``token`` is a contract, None for
+    the native coin."""
 
     token: str | None
     to: str
@@ -87,11 +84,8 @@ class OperationPayment(Struct, frozen=True):
 
 
 class BuiltOperation(Struct, frozen=True):
-    """An operation that is not signed yet.
-
-    ``payments`` are the positions of its payments in the list that ``build`` was given. The owner
-    signs ``hash``, in the way that the EntryPoint's ``version`` prescribes.
-    """
+    """An unsigned operation. ``payments`` are positions in the list given to ``build``. The owner
+    signs ``hash`` as the EntryPoint's ``version`` prescribes."""
 
     payments: tuple[int, ...]
     operation: UserOperation
@@ -100,24 +94,16 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """The call by which the owner funds the smart account.
-
-    If the bundle pays native coins, this call sends all of ``Build.deposit_needed``. If the bundle
-    pays tokens only, no call sends the wei for gas, so the owner has to send that amount
-    separately.
-    """
+    """The call by which the owner funds the smart account. It includes ``Build.deposit_needed``
+    only if the bundle pays coins; otherwise the owner sends that amount separately."""
     token_amount: int | None = None
-    """Units of the token that the call ``funding`` transfers; 0 if the account holds enough of the
-    token already, None for the native coin."""
+    """Units of the token that ``funding`` transfers; 0 if none is needed, None for the native
+    coin."""
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle: one for each token, or more if the payments in a token do not fit
-    into one operation.
-
-    ``account_balance`` is the smart account's balance in wei. ``deposit_needed`` is the wei that
-    the account lacks to pay coins and gas; 0 if it has enough.
-    """
+    """The operations of a bundle, at least one for each token. ``account_balance`` is in wei; so is
+    ``deposit_needed``, which the account lacks for coins and gas (0 if nothing)."""
 
     account: str
     operations: tuple[BuiltOperation, ...]
@@ -126,12 +112,8 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """The outcome of an operation that is in a block.
-
-    ``success`` is True if the EntryPoint's event reports that the inner calls succeeded. The status
-    of the transaction does not count, because a transaction can succeed although the inner calls
-    failed. ``reason`` is the error of the inner calls; empty if they succeeded or stated none.
-    """
+    """The outcome of an operation in a block. ``success`` refers to its inner calls: they can fail
+    although the transaction succeeds. ``reason`` is their error, empty if unstated."""
 
     transaction_hash: str
     height: int
@@ -154,12 +136,9 @@ class Bundler(Protocol):
     async def build(
         self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
-        """Builds operations that make these payments.
-
-        If a group is built again before one of its operations is in a block, the new operations
-        have the same nonces, so that only one of the builds can be executed. Raises BundleRefused,
-        and ValueError if ``payments`` is empty.
-        """
+        """Builds operations that make these payments. Operations rebuilt for the same batch reuse
+        the nonces, so that only one set can be executed. Raises BundleRefused, and ValueError if
+        ``payments`` is empty."""
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
         """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
@@ -176,11 +155,8 @@ account, and two storage writes."""
 
 
 class OperationPart(Struct, frozen=True):
-    """The payments of one operation, all in one token.
-
-    ``places`` are the positions of these payments in the whole list of payments; ``number`` counts
-    the operations of the token from 0.
-    """
+    """The payments of one operation, all in one token. ``places`` are their positions among all
+    payments; ``number`` counts the token's operations from 0."""
 
     token: str | None
     number: int
@@ -195,11 +171,8 @@ class OperationPart(Struct, frozen=True):
 
 
 def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
-    """Divides payments into operations of one token each; tokens and payments keep their order of
-    appearance.
-
-    Raises ValueError if there are no payments, and for a payment of 0.
-    """
+    """Divides payments into operations of one token each. Raises ValueError for no payments or a
+    payment of 0."""
     if not payments:
         raise ValueError("there is nothing to pay")
     if any(payment.units <= 0 for payment in payments):
@@ -366,12 +339,8 @@ async def _look(
 
 
 async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:
-    """Returns the operation with gas limits as the bundler estimates them.
-
-    An account that does not hold the tokens yet cannot execute its calls, so the bundler cannot
-    estimate their gas. In that case the gas of the calls is an upper bound, and only the rest is
-    estimated.
-    """
+    """Returns the operation with the bundler's gas limits, or an upper bound for calls that cannot
+    be estimated before the account is funded."""
     try:
         limits = await _estimated(client, draft)
     except EvmRefused as refused:
@@ -412,9 +381,8 @@ def _funding(
 
 
 def _read_landed(document: Any, wanted: str, height: int) -> Landed:
-    """Reads a bundler's receipt of the operation whose hash is ``wanted``. The outcome is taken
-    from the EntryPoint's event, because the bundler's own statement is not trusted. ``height`` is
-    the chain's newest block. Raises NodeUncertain if the receipt lacks that event."""
+    """Reads the outcome of the operation ``wanted`` from the EntryPoint's event in a bundler's
+    receipt. ``height`` is the newest block. Raises NodeUncertain if the event is missing."""
     answer = fields(document)
     inner = fields(answer.get("receipt"))
     receipt = read_receipt(inner, digest(inner.get("transactionHash")))

@@ -36,11 +36,8 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 
 
 class ServiceCatalog:
-    """The chains and tokens of one version of the reference data.
-
-    ``keywords`` are extra search terms by token id; a search considers them, but no answer shows
-    them.
-    """
+    """The chains and tokens of one version of the reference data. ``keywords`` are extra search
+    terms by token id that no answer shows."""
 
     def __init__(
         self,
@@ -110,11 +107,8 @@ class ServiceCatalog:
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """Returns the token with this identifier on centralized exchanges; None if unknown.
-
-        If several tokens have it, enabled tokens are preferred to disabled ones, then verified to
-        unverified ones, then the first in the list is taken.
-        """
+        """Returns the token with this identifier on centralized exchanges; None if unknown. Of
+        several, enabled and verified ones come first."""
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
 

@@ -13,12 +13,8 @@ VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 
 
 class ServiceError(Exception):
-    """Raised to answer a request with an error.
-
-    ``fields`` names the invalid fields of a 422 answer; ``headers`` are sent with the answer.
-    ``vendors`` holds the code and fields with which the public service reports the same error, for
-    callers that expect its answers.
-    """
+    """Raised to answer a request with an error. ``fields`` names the invalid fields of a 422;
+    ``vendors`` is the same error in the public service's dialect."""
 
     def __init__(
         self,

@@ -74,8 +74,8 @@ class Hub:
         self._news: Newest[str, _News] = Newest(_NEWS_KEPT)
         self._closed = False
         self.delivered: int | None = None
-        """The sequence number of the newest outbox row that was delivered to every subscriber; None
-        before the outbox was first read."""
+        """Sequence number of the newest change delivered to every subscriber; None before the
+        first."""
 
     async def run(self) -> None:
         """Delivers every change that is committed from now on, until cancelled. If the store does
@@ -101,11 +101,8 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Delivers every change after the outbox sequence ``after`` to the subscribers; returns the
-        sequence of the newest row read.
-
-        Connections whose key was revoked in the meantime receive nothing.
-        """
+        """Delivers changes after the outbox sequence ``after``, except over revoked API keys;
+        returns the newest sequence read."""
         await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             watched = [row.service_id for row in rows if self._is_watched(row)]
@@ -154,8 +151,8 @@ class Hub:
                 subscriber.end()
 
     def end_refused(self, accepts: Callable[[str], bool]) -> None:
-        """Closes connections with code 4401 if ``accepts`` returns False for their API key
-        (contract 11.2). Connections that were paid for have no key and stay open."""
+        """Closes connections with code 4401 if ``accepts`` is False for their API key (contract
+        11.2). Connections that were paid for have none and stay open."""
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 # A connection that was paid for has none.
@@ -172,20 +169,16 @@ class Hub:
         return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the partner's order in the state last announced on the stream, or in a newer
-        state; None if the partner has no visible order with this id."""
+        """Returns the partner's order, at least as new as last announced on the stream; None if not
+        visible."""
         news = self._news.get(service_id)
         if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """Returns the ``order_update`` frame of an order as text. Its ``data`` is the object that
-        ``GET /orders/{id}`` returns, so the frame must be sent to the order's owner only.
-
-        ``dialect`` says whether field names are spelled as in the contract or as the public service
-        spells them.
-        """
+        """Returns an order's ``order_update`` frame. It contains all that ``GET /orders/{id}``
+        shows, so send it to the owner only."""
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
         frames = news.frames if news is not None and news.order is order else {}
@@ -382,11 +375,6 @@ class StreamConnection:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _note_backlog(self) -> None:
-        """Records when the unsent data reached the limit; the record is cleared once there is less
-        data.
-
-        A reader that takes data too slowly is thus noticed even if no single frame waits long.
-        """
         frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
         if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
             self._behind_since = None
@@ -545,13 +533,8 @@ connection's owner, None if the connection was refused."""
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
-    """Returns the function that authenticates a ``WS /ws`` connection and serves it until it ends.
-
-    Its arguments are the WebSocket, the headers with credentials, a check, and the caller if the
-    handshake was paid for. The check is called once the caller is known, and raises ServiceError if
-    the handshake has parameters. The returned function raises ServiceError for a handshake that is
-    answered with plain HTTP.
-    """
+    """Returns a function that authenticates and serves ``WS /ws`` connections. It raises
+    ServiceError for a handshake to be refused with plain HTTP."""
 
     async def serve(
         websocket: WebSocket,

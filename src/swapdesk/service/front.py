@@ -32,9 +32,8 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """Statements of trusted proxies about a request; a field is None if they do not state it.
-    ``address`` is the caller's address. ``scheme`` and ``host`` are those of the URL that the
-    caller used."""
+    """What trusted proxies state about a request: the caller's address, and scheme and host of the
+    URL used. None if unstated."""
 
     address: str | None = None
     scheme: str | None = None
@@ -45,12 +44,8 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """The address by which callers reach the service, and the proxies in front of the service.
-
-    ``public_url`` is that address without the API version. ``prefix`` is the start of the path, up
-    to ``/v2``, in the requests that the proxies pass on. ``proxies`` are the networks of the
-    trusted proxies.
-    """
+    """The address by which callers reach the service, and the trusted proxies before it. ``prefix``
+    is the start of paths, up to ``/v2``, as the proxies pass them on."""
 
     public_url: str = ""
     prefix: str = ""
@@ -70,11 +65,8 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads what the forwarding headers state about a request.
-
-        ``peer`` is the address that the connection comes from; if it is not a trusted proxy's, the
-        headers are ignored. Malformed headers are ignored, too.
-        """
+        """Reads the forwarding headers of a request. They are ignored if malformed, or if ``peer``,
+        the sender's address, is no trusted proxy."""
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}
@@ -98,13 +90,8 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address, and the other parameters of the entry that holds it; None
-        if there is no address.
-
-        Entries are read from the right, until one holds an address that is not a trusted proxy's:
-        this is the caller's. An entry without a valid address ends the search, and the address read
-        last is returned.
-        """
+        """Returns the caller's address, the rightmost that is no trusted proxy's, and the other
+        parameters of its entry. None if there is no address."""
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
             address = _node(node)
@@ -125,8 +112,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the key by which calls from an address are counted for the rate limits. For IPv6 the
-    key is the /64 network, because one customer usually has all of its addresses."""
+    """Returns the name under which calls from an address are counted for the rate limits: for IPv6
+    the /64 network."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])
@@ -147,11 +134,7 @@ def _node(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _elements(header: str) -> list[dict[str, str]]:
-    """Parses the header ``Forwarded`` (RFC 7239); returns an empty list if the header is malformed.
-
-    A malformed header is not read in part, because an unclosed quote would swallow the entry that
-    the nearest proxy appended.
-    """
+    """Parses the header ``Forwarded`` (RFC 7239); empty if any part is malformed."""
     elements: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     at = 0

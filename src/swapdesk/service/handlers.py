@@ -63,9 +63,8 @@ class ServiceParts(Shared, frozen=True, kw_only=True):
 
 
 class RequestContext(Struct):
-    """A request whose access was checked and whose parameters were parsed. The operation's entry in
-    the operations table names the models of ``path``, ``query`` and ``body``. ``caller`` is None
-    for an operation that needs no credentials."""
+    """A request whose access was checked and whose parameters were parsed. ``caller`` is None for
+    an operation without credentials."""
 
     caller: Caller | None
     path: Any

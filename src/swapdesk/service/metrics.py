@@ -143,8 +143,6 @@ class Scrape(Collector):
             yield gauge
 
     def _samples(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
-        """Yields the name and the samples of each gauge. A sample consists of the label values and
-        the number. A gauge whose value is unknown at this moment has no samples."""
         standing, backlog, pool = (
             self._standing,
             self._standing.backlog,

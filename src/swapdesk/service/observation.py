@@ -45,10 +45,8 @@ class Call(Struct):
 
 
 class Observer(Protocol):
-    """An observer of the service, which is called for each request and each order transition.
-
-    The service waits for the call to return, so it must neither block nor raise.
-    """
+    """Called for each request and each change of an order's status. It must neither block nor
+    raise."""
 
     def answered(self, call: Call) -> None: ...
 

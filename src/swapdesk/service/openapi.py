@@ -79,9 +79,8 @@ def _inside(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _completed(schema: dict[str, Any], model: type[BaseModel] | None) -> dict[str, Any]:
-    """Adds to the schema of a model what pydantic does not write: which fields are always present,
-    and which may be null. A model that is None, or not part of the API, leaves the schema
-    unchanged."""
+    """Adds to a model's schema which fields are always present and which may be null. None changes
+    nothing."""
     if model is None or not issubclass(model, WireModel):
         return schema
     properties = schema.get("properties", {})
@@ -166,8 +165,6 @@ def converted(schema: Any) -> Any:
 
 
 def _sentence(docstring: str) -> str:
-    """Returns the first paragraph of a docstring in one line; field names are spelled as the API
-    spells them."""
     first = " ".join(docstring.split("\n\n")[0].split())
     return re.sub("``([A-Za-z_.]+)``", lambda name: f"`{to_camel(name[1])}`", first)
 
@@ -409,10 +406,8 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """Returns an OpenAPI description of a parameter for each field of the model; empty if the model
-    is None. ``place`` is where the parameters are sent, ``path`` or ``query``. A list is described
-    as a parameter whose name may be repeated. No parameter may be null, because a query string
-    cannot express null."""
+    """Returns an OpenAPI parameter for each field of the model, in ``path`` or ``query``. Lists are
+    repeated parameters; none may be null."""
     if model is None:
         return []
     schema = model.model_json_schema(
@@ -515,9 +510,8 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """Returns an OpenAPI link to the operation ``target``. ``taken`` maps inputs of that operation
-    to JSON pointers into the answer that has the link. Raises LookupError if ``target`` lacks one
-    of the inputs."""
+    """Returns an OpenAPI link. ``taken`` maps inputs of ``target`` to JSON pointers into the
+    answer. Raises LookupError for a missing input."""
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}
     if unknown := taken.keys() - parameters - set(_names(operation.body)):

@@ -36,8 +36,7 @@ _PLACES = Decimal("0.00000001")
 
 USUAL_DAYS = 30
 MOST_POINTS = 400
-"""Largest number of points of a chart, enough for more than a year of days. If a chart has more
-points, only the last ones are returned (contract 12.5)."""
+"""Largest number of points of a chart; earlier ones are left out (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
 """The first and the last day that a chart can have, 1970-01-01 and 2199-12-31, as ordinals."""
@@ -48,12 +47,8 @@ Name = TypeVar("Name", str, date)
 
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
-    """Returns the US dollars that a finished order earns its partner (contract 12.7): the markup
-    and the partner's share of the venues' fees.
-
-    The result is 0 if the order's value in dollars is unknown. ``partner`` is None if the account
-    no longer exists; the share is then 0.
-    """
+    """Returns the dollars that a finished order earns its partner (contract 12.7), 0 if its value
+    is unknown. Without ``partner`` only the markup counts."""
     if order.amount_in_usd is None:
         return Decimal(0)
     fee = order.fee_usd or Decimal(0)
@@ -119,9 +114,8 @@ class PartnerAccount:
         return self._clock.now().astimezone(UTC).date()
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
-        """Returns the sums of commissions: of the month that the query names, or of all months if
-        it names none (contract 12.2). A payout belongs to the month in which its commission was
-        earned."""
+        """Returns the commissions of the query's month, or of all (contract 12.2). A payout belongs
+        to the month of earning."""
         days, payouts = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         if query.month is None:
@@ -154,11 +148,8 @@ class PartnerAccount:
         )
 
     async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
-        """Returns the volume of each week, from the week of the account's first finished order to
-        the present week (contract 12.4).
-
-        Weeks without orders are included.
-        """
+        """Returns the volume of every week from the account's first finished order until now
+        (contract 12.4)."""
         days, _ = await self._store.books.of(caller.partner.partner_id)
         if not days:
             return []

@@ -39,8 +39,8 @@ SETTLING_SECONDS = 6
 """Seconds for which a payment must still be valid when its settlement begins. A settlement takes
 less time than this."""
 CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
-"""Seconds that a paid call may take before its payment is settled, by price tier. The calls of a
-tier without an entry take no time worth counting."""
+"""Seconds that a paid call may take before its payment is settled, by price tier. Others take no
+time worth counting."""
 FOLLOWED = timedelta(minutes=10)
 """Time for which the service still looks for a payment's transaction after the payment's ``ends``,
 from which time chains no longer accept the payment."""
@@ -53,12 +53,8 @@ LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """What a caller pays for calls, and to whom.
-
-    ``asset`` is the address of the token and ``pay_to`` that of the receiver, both with checksum.
-    ``name`` and ``version`` belong to the token's EIP-712 domain. ``seconds`` is the time for which
-    a payment should be valid; ``prices`` are in the smallest unit of the token.
-    """
+    """What a caller pays for calls, and to whom. ``name`` and ``version`` are the token's EIP-712
+    domain; a payment should be valid for ``seconds``. Prices are in smallest units."""
 
     chain_id: int
     asset: str
@@ -103,11 +99,8 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class CallPayment(Struct, frozen=True):
-    """A signed authorization to transfer the price of a call.
-
-    ``payer`` is an address with checksum. ``valid_after`` and ``valid_before`` are Unix seconds;
-    ``nonce`` and ``signature`` are lower-case 0x-hex.
-    """
+    """A signed authorization to transfer the price of a call, between Unix times. Hex is in lower
+    case, the payer's address with checksum."""
 
     payer: str
     units: int
@@ -131,12 +124,8 @@ class CallPayment(Struct, frozen=True):
 
 
 class Settled(Struct, frozen=True):
-    """The outcome of a settlement.
-
-    ``transaction`` is the hash of the transaction on the chain if the payment succeeded. If it
-    failed, ``transaction`` is None and ``reason`` says why. ``open`` is True if the chain may still
-    execute the payment later.
-    """
+    """The outcome of a settlement. ``transaction`` is None if it failed, ``reason`` says why.
+    ``open``: the chain may still execute the payment."""
 
     transaction: str | None = None
     reason: Reason | None = None
@@ -153,21 +142,16 @@ class Facilitator(Protocol):
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Sends the payment to the chain and waits for its execution, for a limited time.
-
-        Calls ``note`` with the transaction's hash before the chain gets the transaction.
-        """
+        """Sends the payment to the chain and waits a limited time. Calls ``note`` with the
+        transaction's hash beforehand."""
         ...
 
     async def outcome(self, transaction: str) -> Settled: ...
 
 
 class PaymentNeeded(Exception):
-    """Raised to answer a call with status 402 (payment required).
-
-    ``headers`` say what to pay, and why an earlier payment was rejected; ``entry`` is the offer in
-    the form of the protocol: amount, asset and receiver.
-    """
+    """Raised to answer a call with 402 (payment required). ``headers`` and ``entry`` say what to
+    pay."""
 
     def __init__(self, entry: Mapping[str, Any], headers: dict[str, str]) -> None:
         super().__init__("a payment is needed")
@@ -213,9 +197,8 @@ class CallPayments:
     def needed(
         self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """Returns the exception that answers a call of ``url`` with status 402. ``reason`` says why
-        the caller's payment was rejected, None if the call had none; ``response`` is the value of
-        the header ``payment-response``."""
+        """Returns the exception that answers with 402. ``reason`` says why a payment was rejected,
+        None if there was none; ``response`` is the header ``payment-response``."""
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,
@@ -229,8 +212,8 @@ class CallPayments:
         return PaymentNeeded(entry, headers)
 
     async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
-        """Verifies the payment in ``header`` and reserves it, so that no other call can use it.
-        Raises PaymentNeeded if there is no payment or it is rejected."""
+        """Verifies the payment in ``header`` and reserves it for this call. Raises PaymentNeeded if
+        it is missing or rejected."""
         if header is None:
             raise self.needed(tier, url)
         try:
@@ -258,11 +241,8 @@ class CallPayments:
         await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
-        """Executes the payment on its chain; returns the value of the header ``payment-response``.
-
-        Raises PaymentNeeded if the payment failed; the caller must then not get the answer to the
-        call.
-        """
+        """Executes the payment on its chain; returns the header ``payment-response``. Raises
+        PaymentNeeded if it failed; the caller must then get no answer."""
         sent: str | None = None
 
         async def note(transaction: str) -> None:
@@ -307,10 +287,8 @@ def payer_of(partner_id: str) -> str | None:
 
 
 def caller_of(payment: CallPayment) -> Caller:
-    """Returns the payer as a caller whose account is derived from the payer's address.
-
-    So orders, lists and the stream show each payer only what that payer paid for.
-    """
+    """Returns the payer as a caller with an account of its own, so that each payer sees only what
+    it paid for."""
     partner = Partner(
         partner_id=f"{PAYER_PREFIX}{payment.payer.lower()}",
         name=payment.payer,
@@ -350,11 +328,8 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 
 
 def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
-    """Parses the payment of a call in price tier ``tier`` from the value of its header.
-
-    Checks scheme, network, asset, amount and receiver against ``terms``, but not the signature, the
-    balance and the times. Raises PaymentRefused.
-    """
+    """Parses a call's payment and checks it against ``terms``, except for signature, balance and
+    times. Raises PaymentRefused."""
     payload = _body(header)
     wanted, accepted = terms.entry(tier), payload.accepted
     if accepted.get("scheme") != wanted["scheme"]:

@@ -41,12 +41,8 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
 class RateDecision(Struct):
-    """The state of the rate-limit window in which the fewest calls are left, as the ``ratelimit-*``
-    headers show it.
-
-    ``resets_in`` is the number of seconds until that window ends. ``retry_after`` is set if the
-    call was refused: the number of whole seconds until every full window has ended.
-    """
+    """The state of the fullest rate-limit window, for the ``ratelimit-*`` headers. ``retry_after``,
+    in whole seconds, is set if the call was refused."""
 
     limit: int
     remaining: int
@@ -76,10 +72,8 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """The number of calls of one class that a partner has made in the current rate-limit windows.
-    ``at`` is the time in seconds since 1970. ``numbers`` and ``used`` have one entry for each
-    length in ``WINDOW_SECONDS``. An entry of ``numbers`` is the number of the current window,
-    counted from 1970; an entry of ``used`` is the number of calls in it."""
+    """A partner's calls of one class in the current rate-limit windows, one entry for each length
+    in ``WINDOW_SECONDS``. ``numbers`` count windows since 1970."""
 
     at: float
     numbers: tuple[int, ...]
@@ -87,11 +81,8 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Returns the count at the time ``now``, computed from ``rows``, the counts in the store.
-
-        A row whose window has ended counts as no calls. If another process, whose clock is ahead,
-        has already begun a later window, that window is used.
-        """
+        """Returns the count at the time ``now`` from the stored ``rows``. Ended windows count as no
+        calls."""
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
         numbers, used = [], []
@@ -121,8 +112,8 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the position in WINDOW_SECONDS of the window in which the fewest calls are left.
-        If several windows have equally few left, it is the longest of them."""
+        """Returns the position in WINDOW_SECONDS of the window with the fewest calls left, the
+        longest of several."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
@@ -146,8 +137,8 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 
 class CountedCall:
-    """A call that the store counts by calling ``take``. After that, ``decision`` is the state of
-    the rate-limit windows for the ``ratelimit-*`` headers; until then it is None."""
+    """A call that the store counts by ``take``, which sets ``decision``, the state of the rate
+    limit; None before."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -174,12 +165,8 @@ at least one call."""
 
 
 class CallShare(CountedCall):
-    """A number of calls that a process has counted in the store in advance, so that it can admit
-    them without asking the store.
-
-    ``left`` is the number of these calls that have not been admitted yet. The share also remembers
-    that a window is full, so that the store is not asked again within the same minute.
-    """
+    """Calls that a process has counted in the store in advance, to admit them without asking the
+    store. ``left`` of them remain."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -203,9 +190,8 @@ class CallShare(CountedCall):
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """Admits one call of the share. Returns None if the share is used up, belongs to an earlier
-        minute or was made for other limits, so that the store has to be asked again. Raises
-        LimitReached if a window is full."""
+        """Admits one call of the share; None if the store must be asked instead. Raises
+        LimitReached."""
         seconds = self._clock.now().timestamp()
         if self._count is None or limits != self._limits:
             return None
@@ -263,11 +249,8 @@ class AddressMinutes:
 
 
 class RequestCounter:
-    """Counts authenticated requests by partner and UTC month.
-
-    The counts are stored once a second and at a shutdown; if the process is killed, at most the
-    last second is lost.
-    """
+    """Counts authenticated requests by partner and UTC month. A killed process loses the last
+    second."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -317,19 +300,16 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call that the store counts in the commit that carries the call out; None if the
-        caller has no limit for this class. Nothing is counted yet."""
+        """Returns a call to be counted in the commit that carries it out; None without a limit for
+        its class."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
         return CountedCall(_counted(caller), rate_class, limits, self._clock)
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Counts one call and returns the state of the windows; None if the caller has no limit for
-        this class.
-
-        Raises LimitReached, and StoreUnavailable if the call cannot be counted.
-        """
+        """Counts one call and returns the rate limit's state, None without a limit. Raises
+        LimitReached and StoreUnavailable."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -408,10 +388,8 @@ def _counted(caller: Caller) -> str:
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
-    """Returns the caller's limits for a class of calls; None if there is no limit.
-
-    A caller that sends only ``partner-id`` has half the limits of one with an API key.
-    """
+    """Returns the caller's limits for a class of calls, None without one. With only ``partner-id``
+    they are half."""
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays
     return _halved(limits) if limits is not None and public else limits

@@ -37,20 +37,15 @@ OVERDUE_SECONDS = 10.0
 """If the oldest due order has been due for longer than this, in seconds, it is concluded that no
 worker runs."""
 ABSENT_SECONDS = 60.0
-"""Seconds after which a worker counts as absent if its sign of life in the store is not renewed.
-The time is longer than a restart takes, and longer than the clocks of two processes may differ."""
+"""Seconds without a sign of life in the store after which a worker counts as absent. More than a
+restart takes."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """The work that waits in the store. Ages are in seconds; an age is 0 if nothing waits, and None
-    if the clock of this process is wrong.
-
-    ``overdue`` is the age of the oldest due order. ``untold`` is the age of the oldest change that
-    the order streams of this process have not delivered yet; it is also None if this process serves
-    no streams. ``attended`` is True if a worker was seen lately, or if this process does all the
-    work itself.
-    """
+    """The work that waits in the store, by age in seconds: 0 if nothing waits, None if this
+    process's clock is wrong. ``untold`` are changes not yet sent on order streams. ``attended``: a
+    worker was seen lately."""
 
     overdue: float | None
     untold: float | None
@@ -58,14 +53,9 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """The state of everything that the readiness probe looks at.
-
-    ``backlog`` is None if the database did not answer, and a chain's entry in ``heads`` is None if
-    its node did not. ``works`` is True if this process's worker runs, ``clock_is_right`` is the
-    result of the last comparison with the database's clock; these two mean nothing while
-    ``backlog`` is None. ``outgrown`` is True if the database belongs to a newer release, so that
-    this process no longer uses it.
-    """
+    """What the readiness probe looks at. ``backlog`` is None if the database did not answer;
+    ``works`` and ``clock_is_right`` then mean nothing. ``outgrown``: a newer release owns the
+    database."""
 
     backlog: Backlog | None
     outgrown: bool
@@ -100,12 +90,7 @@ class Standing(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """``ready``, ``degraded`` or ``unready``.
-
-        ``degraded`` means that at least one chain node answers and at least one does not. This does
-        not count as ``unready``, because the load balancer would then stop using every process at
-        once, although the other chains can still be served.
-        """
+        """``ready``, ``degraded`` (some chain nodes do not answer; still usable) or ``unready``."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
         parts = (self.database, self.clock, self.worker)

@@ -21,8 +21,7 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""Name of a query parameter. A value sent under this name is never accepted as a credential, and no
-operation has a parameter of this name (contract 2.4)."""
+"""A query parameter that is never accepted as a credential; no operation has it (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -87,9 +86,8 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """Returns the body of a request. Raises a 415 error if the request declares another type than
-    JSON in UTF-8, or a content encoding. Raises a 413 error as soon as the body is longer than
-    BODY_LIMIT."""
+    """Returns a request's body. Raises a 415 error for anything but plain JSON in UTF-8, a 413
+    error above BODY_LIMIT."""
     content_type = request.headers.get("content-type", "")
     kind, *rest = (part.strip().lower() for part in content_type.split(";"))
     named = (part.partition("=") for part in rest)
@@ -140,8 +138,8 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """Adds to each field in the error the value that the caller sent for it, if one was sent
-    (contract 3.2); returns the error. ``sent`` maps fields to the values sent."""
+    """Adds to each field in the error the value sent for it (contract 3.2), and returns the
+    error."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

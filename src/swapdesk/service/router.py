@@ -76,10 +76,8 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """Returns the JSON of an answer with its members named as in ``dialect``.
-
-    In the OpenAPI document only ``serviceId`` and the format of ``validUntil`` are changed.
-    """
+    """Returns an answer's JSON with its members named as in ``dialect``. Only partly converts the
+    OpenAPI document."""
     if dialect is Dialect.CONTRACT:
         return data
     if operation == "openapi":
@@ -91,9 +89,8 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Seen(Struct):
-    """Collects what becomes known about a request while it is handled, for the headers of its
-    answer and for observers. ``admission`` is the state of the rate limit, None if unknown;
-    ``paid`` are headers about a payment."""
+    """What becomes known about a request while it is handled. ``admission`` is the rate limit's
+    state, None if unknown; ``paid`` are headers about a payment."""
 
     call: Call
     dialect: Dialect
@@ -136,8 +133,7 @@ class _Template(Struct, frozen=True):
 
 
 class Router:
-    """Finds the operation of a path under ``prefix``. A path without parameters is preferred to one
-    with parameters, and a path with fewer parameters to one with more."""
+    """Finds the operation of a path under ``prefix``. Paths with fewer parameters come first."""
 
     def __init__(self, operations: Iterable[Operation], prefix: str) -> None:
         self._prefix = prefix
@@ -196,9 +192,8 @@ _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "or
 _AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
     RateClass.EXCHANGE: RateClass.ATTEMPT
 }
-"""The rate class in which a request is counted on arrival, by the rate class of its operation. Both
-are the same, except that an exchange counts as an attempt on arrival, and as an exchange only when
-it begins."""
+"""The rate class counted on arrival, by an operation's class: an exchange arrives as an attempt and
+counts as an exchange when it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
@@ -294,11 +289,8 @@ class Surface:
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
-        """Takes the payment for the handshake of an order stream and returns the payer. Returns
-        None if the handshake has credentials, or if payments are not accepted.
-
-        The price is that of asking for the state of an order.
-        """
+        """Takes the payment for an order stream and returns the payer. None with credentials, or if
+        payments are not accepted."""
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
@@ -369,8 +361,8 @@ class Surface:
         return await self._carried_out(match, caller, request, seen, origin, signed)
 
     async def _ready(self, scope: Scope) -> _Answer:
-        """Returns the answer to the operator's readiness probe: status 200, or 503 if the service
-        is not ready. The probe is not part of the API."""
+        """Answers the operator's readiness probe, which is not part of the API: 200, or 503 if the
+        service is not ready."""
         if scope["method"] != "GET":
             raise _only_get()
         _no_parameters(scope["query_string"])
@@ -403,12 +395,8 @@ class Surface:
         return await self._done(match, caller, request, seen, signed=signed)
 
     async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
-        """Returns the handler's answer to a call that begins an exchange. The call is counted only
-        when the exchange begins.
-
-        A call that is refused or repeats an earlier one is not counted, and its rate-limit headers
-        state the present counts.
-        """
+        """Returns the handler's answer to a call that may begin an exchange. Only then is it
+        counted, not if refused or repeated."""
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
             result = await self._done(match, caller, request, seen, begins)
@@ -465,13 +453,9 @@ class Surface:
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
-        """Verifies and reserves the payment, and yields the payer while the paid call is carried
-        out. The payment is settled if the ``async with`` block ends normally, and made usable again
-        if the block raises.
-
-        Raises PaymentNeeded if there is no valid payment, or if the settlement failed and the
-        answer has to be withheld.
-        """
+        """Reserves the payment and yields the payer. The payment is settled if the block ends
+        normally, and released if it raises. Raises PaymentNeeded; after a failed settlement,
+        withhold the answer."""
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
@@ -494,11 +478,8 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body of a webhook request with a valid signature, and its delivery.
-
-        A request with an invalid signature counts against the rate limit of its address; requests
-        with a valid one do not.
-        """
+        """Returns the body and delivery of a validly signed webhook request. Others count against
+        the rate limit of their address."""
         try:
             source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)
@@ -510,11 +491,7 @@ class Surface:
 
     async def _require_knowledge(self) -> None:
         """Raises StoreUnavailable if the known API keys may be outdated, and SERVICE_UNAVAILABLE if
-        the clock of this process is wrong.
-
-        Rate limits, prices and payments depend on both. The caller is not told the reason, and may
-        simply try again: another process may answer, or this one may recover.
-        """
+        this process's clock is wrong."""
         await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
             raise ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)
@@ -537,8 +514,6 @@ class Surface:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    """Returns the value of the header ``Date`` for a time in seconds since 1970. It is cached,
-    because many answers are sent in the same second."""
     return formatdate(second, usegmt=True).encode()
 
 
@@ -550,9 +525,8 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """Returns the headers that say who sent a request, such as credentials and origin, by
-    lower-case name and without surrounding blanks (RFC 9110 5.5). The values of a repeated header
-    are joined into one text, so a request with two credentials is refused as invalid."""
+    """Returns the headers that tell who sent a request, by lower-case name. Repeated ones are
+    joined, so that two credentials are refused as invalid."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
         header = _SAYS_WHO.get(name)
@@ -591,8 +565,8 @@ def _no_handshake(method: str) -> ServiceError:
 
 
 def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
-    """Returns the answer with status 402 (payment needed). A program gets an empty object, because
-    the headers say what to pay; a person with a browser gets a page (contract 3.6)."""
+    """Returns the answer with status 402: an empty object for a program, a page for a browser
+    (contract 3.6)."""
     headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
     person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
     if not person:

@@ -23,8 +23,7 @@ SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
 """Time after which a token may be scanned again if its scan failed."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
-"""Time for which a scan is reserved for the process that began it. After that another process may
-scan the token, because the first process may have been killed."""
+"""Time for which a scan is reserved for the process that began it; another may scan afterwards."""
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +36,8 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Scans tokens for security, and keeps the verdicts in the catalogue and in the store.
-
-    Each scan is done by a single process; all other processes take its verdict from the store. If
-    ``scanner`` is None, nothing is scanned. An expired verdict is used until a newer one exists,
-    also after a restart; its ``expires_at`` shows how old it is.
-    """
+    """Scans tokens for security, each in one process, and keeps the verdicts. None are made without
+    ``scanner``. An expired verdict is used until replaced; ``expires_at`` shows its age."""
 
     def __init__(
         self, catalog: ServiceCatalog, store: Store, scanner: TokenScanner | None, clock: Clock

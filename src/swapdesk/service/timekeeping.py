@@ -22,12 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Knows whether the clock of this process agrees with the database's clock, within
-    ``tolerance``.
-
-    If ``tolerance`` is None, this is the only process of the service, and its clock is never called
-    wrong.
-    """
+    """Knows whether this process's clock agrees with the database's, within ``tolerance``. None,
+    for a service's only process, means always."""
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
         self._store = store
@@ -66,11 +62,8 @@ class Timekeeper:
             self._right.set()
 
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``part`` while the clock is right.
-
-        When the clock becomes wrong, ``part`` is cancelled; when the clock is right again, ``part``
-        is started anew. Returns when ``part`` ends by itself.
-        """
+        """Runs ``part`` while the clock is right, and anew once it is right again. Returns when
+        ``part`` ends by itself."""
         while True:
             await self._right.wait()
             running = asyncio.ensure_future(part())

@@ -72,12 +72,8 @@ class Webhooks:
         self._bundles = bundles
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
-        """Returns the delivery as its headers describe it, before the body is read and the
-        signature checked. Raises NOT_FOUND for an unknown source.
-
-        Raises INVALID_API_CREDENTIALS if the headers are missing or malformed, or if their
-        timestamp is too far from the present.
-        """
+        """Returns the delivery that headers describe, not yet verified. Raises NOT_FOUND for an
+        unknown source, INVALID_API_CREDENTIALS for bad headers or a wrong time."""
         now = self._clock.now().timestamp()
         if source not in self._secrets:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
@@ -105,11 +101,8 @@ class Webhooks:
         return claimed
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
-        """Wakes the worker for the order, or the watch of bundles, that the event concerns; does
-        nothing for a repeated event.
-
-        Raises VALIDATION_ERROR if the body names another id than the header.
-        """
+        """Wakes the worker or the watch of bundles that the event concerns; a repeated event does
+        nothing. Raises VALIDATION_ERROR if body and header name different ids."""
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
         ends = delivery.ends + timedelta(seconds=1)
@@ -130,8 +123,8 @@ class Webhooks:
 
 
 def _unsigned() -> ServiceError:
-    """Returns the error for an event whose signature is not accepted. It is the same for every
-    cause, so that a forger learns nothing."""
+    """Returns the error for a rejected signature, the same for every cause so that a forger learns
+    nothing."""
     return ServiceError(
         ErrorCode.INVALID_API_CREDENTIALS,
         "The signature of this event is missing, wrong, too old or too early.",

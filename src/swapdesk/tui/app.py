@@ -60,24 +60,23 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Returns a shorter form of ``warning`` for narrow screens. It has the first sentence without
-    what follows the word "and", and then ``q quits.``"""
+    """Returns the first sentence of ``warning`` up to the word "and", for narrow screens, followed
+    by ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
 
 class LeavingGuard:
-    """Decides whether the key ``q`` may leave the desk. If something is still open, the first ``q``
-    only shows a warning. A second ``q`` within :data:`AGAIN_SECONDS` leaves, unless the warning has
-    changed since the first."""
+    """Decides whether the key ``q`` may leave the desk. While something is open, only a second
+    ``q`` within :data:`AGAIN_SECONDS` leaves."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._told: tuple[str, float] | None = None
 
     def refusal(self, warning: str | None) -> str | None:
-        """Returns the warning to show instead of leaving the desk, or None if the desk may be left
-        now. The argument is the warning about what is still open; None if nothing is open."""
+        """Returns the warning to show instead of leaving, or None if the desk may be left.
+        ``warning`` is None if nothing is open."""
         now = self._clock.monotonic()
         told, self._told = self._told, (warning, now) if warning is not None else None
         if warning is None:
@@ -91,18 +90,15 @@ ASIDE_SECONDS = 10.0
 WHOLE_SECONDS = 600.0
 PAUSE_SECONDS = 30.0
 MIDDLE = 3
-"""Number of collections of the youngest garbage generation before the middle generation is
-collected too. With ten, one collection of the middle generation blocked the event loop for tens of
-milliseconds while thousands of orders changed."""
+"""Collections of the youngest garbage generation before the middle one is collected too. A higher
+number causes visible pauses."""
 _NEVER = 1_000_000
-"""Number of collections of the middle garbage generation before Python collects everything by
-itself. It is so large that in practice only :class:`GarbageRounds` collects everything."""
+"""So many collections that Python never collects the oldest generation by itself."""
 
 
 class GarbageRounds(Struct):
     """Runs Python's garbage collection at moments when no key has to wait for it. Its owner calls
-    :meth:`begin` when the application starts, :meth:`key` at every key, :meth:`tick` once a second,
-    and :meth:`end` when the application ends."""
+    :meth:`tick` once a second."""
 
     clock: Clock
     _aside: float = 0.0
@@ -144,21 +140,18 @@ class GarbageRounds(Struct):
 
 
 class TapePlayer(Protocol):
-    """The player of a tape (a text file that lists keys to press), as the application sees it.
-    ``tui.tapes.player`` implements it."""
+    """The player of a tape (a text file that lists keys to press), as the application sees it."""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
         """Connects the player to ``app``. Returns the keyword arguments for ``app.run``."""
 
     def keeps(self, event: KeyPressed | Paste) -> bool:
-        """Returns True if the player keeps this key or paste of the user to itself, so that the
-        desk must not get it."""
+        """Returns True if the desk must not get this key or paste of the user."""
 
 
 class DeskApp(SafeApp[int]):
-    """The desk as a Textual application. It calls ``start_sandbox`` after the first frame, but only
-    if the profile is the sandbox. A method ``do_NAME`` carries out the command NAME, which works on
-    every screen."""
+    """The desk as a Textual application. ``start_sandbox`` is called after the first frame if the
+    profile is the sandbox."""
 
     CSS_PATH = "styles/desk.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -193,8 +186,7 @@ class DeskApp(SafeApp[int]):
         self.signing = SigningController(self.navigation)
         self.batches = BatchController(self.navigation)
         self.player: TapePlayer | None = None
-        """The player of the tape that is playing, which sees every key before the desk does; None
-        if no tape plays."""
+        """The player of the tape; None if no tape plays."""
         self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
@@ -202,8 +194,7 @@ class DeskApp(SafeApp[int]):
         self._begun = False
         self._clock_told = False
         self.next_profile: str | None = None
-        """The name of the profile that the program opens after this desk is left; None if the
-        program then ends."""
+        """The profile to open after this desk; None to end the program."""
         self.demo: DemoChoice | None = None
         """The demonstration to open as soon as the desk is connected; None if there is none to
         open."""
@@ -219,15 +210,12 @@ class DeskApp(SafeApp[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Starts the desk unless it was started already. This is called after the first frame and
-        at every tick, because Textual drops the callback of the first frame if a key opens another
-        page before that frame."""
         if not self._begun:
             self.start()
 
     def start(self) -> None:
-        """Starts the task that connects the desk and keeps it connected. The user may call it again
-        after a failed start."""
+        """Starts the task that connects the desk and keeps it connected. A repeated call tries
+        again after a failed start."""
         self._begun = True
         connected = self.session.background.keep("the connection", self._keep_connected)
         self.run_worker(connected, group="session", exclusive=True, exit_on_error=False)
@@ -284,9 +272,8 @@ class DeskApp(SafeApp[int]):
         return said
 
     def choose_theme(self, name: str) -> str:
-        """Draws the desk in the theme ``name`` and writes the name to the configuration file, so
-        that the next start uses it too. Returns a notice for the user, which says if the file could
-        not be written."""
+        """Draws the desk in the theme ``name`` and saves the choice. Returns a notice, which says
+        if the configuration file could not be written."""
         said = super().choose_theme(name)
         settings = self.session.settings
         try:
@@ -312,9 +299,8 @@ class DeskApp(SafeApp[int]):
             await super().on_event(event)
 
     def tick(self) -> None:
-        """Updates the countdowns and ages on the page in view, and reloads the user's palettes if
-        their files changed. Looks for payments that other processes made, and checks whether the
-        clock is right. Textual calls it once a second."""
+        """Updates everything on the page in view that depends on the time. Textual calls it once a
+        second."""
         self._begin()
         if self.palettes_changed():
             self.reload_palettes()
@@ -331,8 +317,6 @@ class DeskApp(SafeApp[int]):
         self.notify(str(defect), severity="error")
 
     async def _agree_to_payee(self, asked: NewPayee) -> bool:
-        """Asks the user whether the new payee in ``asked`` may receive the payments for API calls.
-        Returns True if the user typed the phrase that agrees."""
         from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -346,15 +330,13 @@ class DeskApp(SafeApp[int]):
         return await answer
 
     def _tell_clock(self, problem: str | None) -> None:
-        """Shows ``problem``, a sentence about a wrong clock, as a notice, but only once until the
-        clock is right again. ``problem`` is None if the clock is right."""
         if problem is not None and not self._clock_told:
             self.notify(problem, severity="warning")
         self._clock_told = problem is not None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Shows a notice if a background worker stopped by an unexpected error, and tells the page
-        in view. The desk itself keeps running."""
+        """Shows a notice if a background worker stopped by an unexpected error. The desk itself
+        keeps running."""
         if event.state is not WorkerState.ERROR:
             return
         error = event.worker.error
@@ -420,15 +402,12 @@ class DeskApp(SafeApp[int]):
 
     @property
     def other_profiles(self) -> list[str]:
-        """The names of all configured profiles except the present one. The user can switch to each
-        of them."""
         settings = self.session.settings
         return [name for name in settings.profiles if name != settings.profile.value]
 
     def leave(self, profile: str | None = None) -> None:
-        """Leaves the desk, or shows a warning if something is still open; a second call soon after
-        the warning leaves. ``profile`` names the profile to open afterwards; None ends the
-        program."""
+        """Leaves the desk, or shows a warning if something is still open. ``profile`` is opened
+        afterwards; None ends the program."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
             self.next_profile = profile
@@ -481,9 +460,9 @@ def run_desk(
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:
-    """Runs the desk until the user leaves it. If given, ``player`` plays a tape and ``demo`` is a
-    demonstration to open at the start. Returns the exit code, or the name of the profile to open
-    next. Raises JournalRefused, after the terminal is restored, if the journal must not be used."""
+    """Runs the desk until the user leaves it. Returns the exit code, or the name of the profile to
+    open next. Raises JournalRefused, after the terminal is restored, if the journal must not be
+    used."""
     app = DeskApp(settings, start_sandbox)
     app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))

@@ -59,17 +59,15 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Returns the verbs (commands with keys) of a screen: ``own``, followed by the verbs that work
-    on every screen. A verb that works on every screen is left out if ``own`` has a verb with the
-    same id."""
+    """Returns the verbs (commands with keys) of a screen: ``own``, then those of every screen whose
+    id is not among ``own``."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
-    """The verbs (commands with keys) of one screen and their keys. The callback ``standings``
-    returns the present state of each verb, such as locked or hidden. The callback ``keymap``
-    returns the keys that the user configured, by verb id."""
+    """The verbs (commands with keys) of one screen. ``standings`` returns their present states,
+    such as locked or hidden; ``keymap`` the keys that the user configured, by verb id."""
 
     def __init__(
         self,
@@ -105,9 +103,7 @@ class ScreenVerbs:
         return verbs
 
     def has_key(self, key: str) -> bool:
-        """Returns True if ``key`` (Textual's name) belongs to a verb that is not hidden now. Text
-        fields call this often, so the states of the verbs are computed only if a verb has this
-        key."""
+        """Returns True if ``key`` (Textual's name) belongs to a verb that is not hidden now."""
         verbs = self._by_key.get(key)
         if verbs is None:
             return False
@@ -120,8 +116,7 @@ class ScreenVerbs:
 
     def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:
         """Returns the three groups of the help: keys of this screen, of the focused widget, and of
-        every screen. ``screen`` is the name of the screen. If the documentation covers this screen,
-        the first group also names the command that prints that documentation."""
+        every screen."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
         from swapdesk.documents import screens
         from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
@@ -141,8 +136,8 @@ class ScreenVerbs:
     def palette_entries(
         self, theme_names: Iterable[str], profiles: Iterable[str] = ()
     ) -> list[PaletteEntry]:
-        """Returns the entries of the command palette: first the verbs that work now, then one entry
-        for each name in ``profiles``, then one for each theme."""
+        """Returns the entries of the command palette: the verbs that work now, then ``profiles``,
+        then themes."""
         from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
@@ -158,13 +153,11 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """Returns the key of ``verb`` as it is drawn, for example ``esc``: the key that the user
-        configured, otherwise the usual one."""
+        """Returns the key of ``verb`` as it is drawn, for example ``esc``. A key that the user
+        configured comes before the usual one."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
-        """Returns the key that the user configured for ``verb``, as it is drawn. It is empty if the
-        verb keeps its usual key."""
         keys = split_keys(self._keymap().get(verb.id, ""))
         return shown_key(keys[0]) if keys else ""
 
@@ -174,14 +167,12 @@ STILL_SECONDS = 0.3
 
 MOVING = "The screen just changed. Read it, then press the key again."
 OTHER_STEP = "The step changed under the key. Nothing was done."
-"""The notice that a key which moves money did nothing, because it had come to mean something else
-than the footer showed."""
+"""The notice that a money key did nothing because its action had just changed."""
 
 
 class StillnessGuard(Struct):
-    """Decides whether a key that moves money works. It works if nothing that the user decides on
-    has changed within the last :data:`STILL_SECONDS`. Call :meth:`changed` at every change, and
-    :meth:`refusal` before every such key."""
+    """Decides whether a key that moves money works. For :data:`STILL_SECONDS` after each call of
+    :meth:`changed` it does not."""
 
     clock: Clock
     step: str = ""
@@ -195,7 +186,7 @@ class StillnessGuard(Struct):
 
     def refusal(self, step: str) -> str | None:
         """Returns why a key that moves money does not work now, as a sentence; None if it works.
-        ``step`` names what the key does according to the footer."""
+        ``step`` is the action that the footer names."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -212,8 +203,7 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 class TooSmall(LinesView):
-    """A message that covers the whole screen if the terminal is too small. The widgets under the
-    message keep their layout and their focus."""
+    """A message that covers the whole screen if the terminal is too small."""
 
     DEFAULT_CSS = """
     TooSmall {
@@ -234,9 +224,8 @@ WARNING_SECONDS = 10.0
 
 
 class DeskScreen(Screen[None]):
-    """The base of a screen. A subclass returns its widgets from :meth:`compose_body`, lists its
-    commands in ``VERBS``, and has a ``do_*`` method for each. A verb without such a method is sent
-    to the application as :class:`Go`."""
+    """The base of a screen. A subclass lists its commands in ``VERBS`` and has a ``do_*`` method
+    for each; the application carries out the others."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -263,15 +252,14 @@ class DeskScreen(Screen[None]):
 
     @dataclass
     class Go(Message):
-        """The message by which a screen passes on a verb (a command with a key) for which it has no
-        method. The application then carries out the verb."""
+        """Asks the application to carry out a verb (a command with a key) for which the screen has
+        no method."""
 
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """Makes the key bindings of a new screen class. ``bare`` is True for a base class that gets
-        no bindings. Raises TypeError if a verb of the class acts on :attr:`current` but the class
-        does not define :attr:`current`, because the key of that verb would never work."""
+        """Makes the key bindings of a new screen class, or none if ``bare`` is True. Raises
+        TypeError if a verb acts on :attr:`current` but the class does not define it."""
         if not bare:
             if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
                 raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
@@ -305,8 +293,7 @@ class DeskScreen(Screen[None]):
     # what a subclass fills in
 
     def compose_body(self) -> Iterable[Widget]:
-        """Returns the widgets of the body. Each widget is as wide as the body and itself leaves a
-        margin of two cells at its sides."""
+        """Returns the widgets of the body. Each leaves a margin of two cells at its own sides."""
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
@@ -320,14 +307,14 @@ class DeskScreen(Screen[None]):
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns the present states of verbs, for example what a verb costs, why it is locked, or
-        that it is hidden. A verb that is missing from the result works."""
+        """Returns what verbs cost, why they are locked, or that they are hidden. A verb that is
+        missing from the result works."""
         return {}
 
     @property
     def current(self) -> Any:
-        """What the verbs with ``current=True`` act on: the row under the cursor, or the subject of
-        the whole page. None if there is nothing to act on, which hides these verbs."""
+        """What the verbs with ``current=True`` act on, such as the row under the cursor. None hides
+        these verbs."""
         return None
 
     def standings_of(self, current: Any) -> Standings:
@@ -346,8 +333,7 @@ class DeskScreen(Screen[None]):
         return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
-        """Returns each verb that the footer shows, paired with its present state, in the order of
-        the footer. The first is the main one."""
+        """Returns the verbs in the footer with their present states. The first is the main one."""
         return [(verb, standing) for verb, standing in self.verbs.working() if verb.in_footer]
 
     # verbs
@@ -361,9 +347,8 @@ class DeskScreen(Screen[None]):
         return not self.standing_of(verb).hidden
 
     async def action_command(self, name: str) -> None:
-        """Carries out the verb with the id ``name``. If the verb is locked, or moves money while
-        the screen has just changed, only a notice with the reason is shown. A verb without a method
-        on this screen is sent to the application."""
+        """Carries out the verb with the id ``name``. If it is locked, or moves money while the
+        screen has just changed, only shows why."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -423,8 +408,7 @@ class DeskScreen(Screen[None]):
         return self._frame.state
 
     def set_frame(self, state: FrameState) -> None:
-        """Redraws the header from ``state``: the name of the page, its context, the badge of the
-        connection and the budget of calls."""
+        """Redraws the header from ``state``."""
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
@@ -442,8 +426,8 @@ class DeskScreen(Screen[None]):
         next_short: str = "",
         urgent: bool = False,
     ) -> None:
-        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. ``where_short`` and
-        ``next_short`` replace them on narrow screens. With ``urgent`` the next step is bold."""
+        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. Narrow screens get the
+        short texts. ``urgent`` draws the next step in bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
@@ -453,9 +437,8 @@ class DeskScreen(Screen[None]):
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
-        """Records that a key which moves money now does something else than before, such as
-        choosing another quote, and redraws the footer. The key then does not work for 0.3 s.
-        ``step`` names what it now does."""
+        """Records that a money key now does ``step``, something else than before. The key then does
+        not work for 0.3 s."""
         self.guard.changed(step)
         self.refresh_keys()
 
@@ -468,10 +451,9 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """Shows the sentence ``text`` in the notice row, or over the money line on short screens.
-        ``about`` is what the notice refers to: :meth:`settle_notice` with a different value clears
-        the notice early. ``short`` replaces ``text`` if the row is too narrow. With ``keep`` the
-        notice is also added to the log of notices."""
+        """Shows ``text`` as a notice, or ``short`` if there is no room. A notice disappears early
+        when :meth:`settle_notice` gets a value other than ``about``. ``keep`` adds it to the
+        log."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -483,8 +465,6 @@ class DeskScreen(Screen[None]):
         self.delay("notice", seconds, self._notice_over)
 
     def _notice_over(self) -> None:
-        """Clears the notice if its time is over by the desk's clock, which tests may control. If
-        its time is not over, checks again after the remaining seconds."""
         left = self._notice_ends - self.guard.clock.monotonic()
         if left > 0:
             self.delay("notice", left, self._notice_over)
@@ -514,8 +494,6 @@ class DeskScreen(Screen[None]):
         return self.guard.clock.now()
 
     def _lay_notice(self) -> None:
-        """Draws the notice over the money line if the screen is short; otherwise it stays in its
-        own row."""
         state = self._notice.state
         over = bool(state.text) and self.app.size.height < SHORT_BELOW
         self._money.lay_over(
@@ -561,21 +539,16 @@ class DeskScreen(Screen[None]):
 
     @on(ScreenResume)
     def _follow_size(self) -> None:
-        """Gives this screen the style classes for the present size of the terminal, which may have
-        changed while another screen covered this one."""
         self.update_classes(classes_at(*self.app.size))
 
     @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """Lets other tasks run for a moment between the two paintings of a screen that comes into
-        view. Textual paints such a screen twice."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns, as it is drawn, the key that opens the help while the present widget has the
-        focus. A key that the focused text field would take as text is skipped. The result is empty
-        if no key is left."""
+        """Returns the key that opens the help in the present focus; empty if a text field would
+        take every such key as text."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

@@ -21,8 +21,8 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Returns all style classes that depend on the terminal's size. Each is True if it applies to a
-    screen of ``width`` and ``height`` cells."""
+    """Returns all style classes that depend on the terminal's size, with True for those that apply.
+    Sizes are in cells."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
         reached = max((least for least, _ in steps if least <= cells), default=None)
@@ -31,9 +31,8 @@ def classes_at(width: int, height: int) -> dict[str, bool]:
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
-    """Rebinds the commands of ``screen`` to the keys in ``keymap``, the user's keys by command id.
-    ``App.set_keymap`` is not used, because Textual 8.2.8 applies it too late for a focused text
-    field: a command whose usual key is a letter would not work there even under a new key."""
+    """Rebinds the commands of ``screen`` to the keys in ``keymap``, by command id.
+    ``App.set_keymap`` applies them too late for a focused text field (Textual 8.2.8)."""
     merged = type(screen)._merged_bindings
     if keymap and merged is not None:
         screen._bindings = merged.copy()

@@ -39,8 +39,8 @@ HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 
 
 class FilePage(DeskScreen, bare=True):
-    """The base of the pages that show a support file. ``NAME`` is the name of the desk's page that
-    shows the same content."""
+    """The base of the pages that show a support file. ``NAME`` is that of the desk's page with the
+    same content."""
 
     NAME: ClassVar[str] = ""
 
@@ -91,7 +91,6 @@ class FileCasePage(FilePage):
 
     @property
     def current(self) -> CaseSheet:
-        """The case sheet in the file: the order and its explanation."""
         return self.file.record.sheet
 
     def do_case_history(self, _: CaseSheet) -> None:

@@ -20,24 +20,21 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 Rendered = tuple[Region, Region, list[Strip]]
-"""The region of a widget on the screen, the clip that limits its visible part, and the rows of
-cells inside both."""
+"""A widget's region on the screen, the clip of its visible part, and the rows of cells inside
+both."""
 Place = tuple[int, int, Strip]
-"""Column and row on the screen, both counted from 0, and the cells to write from there to the
-right."""
+"""Column and row on the screen, counted from 0, and the cells to write from there."""
 Piece = tuple[int, str, Style]
 """Column (counted from 0), text and style of one piece of a row."""
 
 FEW = 8
-"""Greatest number of rows in an update for which :func:`written` compares two ways to write each
-row. A larger update, such as a whole page, is written without the comparison."""
+"""Most rows for which :func:`written` compares two ways to write each row."""
 _PLAIN = Style.null()
 
 
 def written(places: Sequence[Place], console: Console) -> str:
-    """Returns the text and escape sequences that write the cells of ``places``. If there are at
-    most :data:`FEW` places, each row is written in the shorter of two ways: from left to right, or
-    one colour after another."""
+    """Returns the text and escape sequences that write the cells of ``places``, in as few bytes as
+    practical."""
     system = console._color_system or ColorSystem.TRUECOLOR
     data: list[str] = []
     style = _PLAIN
@@ -53,8 +50,6 @@ def written(places: Sequence[Place], console: Console) -> str:
 
 
 def _is_plain(strip: Strip) -> bool:
-    """Returns True if the cells of the strip may be cut and written in any order, because it has no
-    link, no combining mark and no character that is two cells wide."""
     linked = any(style is not None and style.link for _, style, _ in strip)
     return not linked and all(cell_len(char) == 1 for char in set(strip.text))
 
@@ -75,9 +70,8 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
-    """Returns the text with escape sequences that writes the pieces of one row, and the style that
-    the terminal has afterwards. Before the text is written, the cursor is at column ``at`` and the
-    terminal's style is ``style``."""
+    """Returns the text with escape sequences that writes one row, and the style that the terminal
+    has afterwards. The cursor starts at column ``at``."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:
@@ -94,8 +88,6 @@ def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) ->
 
 @lru_cache(4096)
 def _change(before: Style, after: Style, system: ColorSystem) -> str:
-    """Returns the escape sequence that changes the terminal's style from ``before`` to ``after``.
-    It is empty if both look the same."""
     whole = Strip.render_ansi(after, system)
     if not whole:
         return "\x1b[0m" if Strip.render_ansi(before, system) else ""
@@ -148,14 +140,11 @@ class PageUpdate(LayoutUpdate):
 
 
 class CellCompositor(Compositor):
-    """Textual's compositor with updates that write few bytes. After each update it clears the
-    caches of the written strips. A strip may refer to itself there, which would keep it in memory
-    after it is no longer shown."""
+    """Textual's compositor with updates that write few bytes."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
-        """Yields region, clip and rows of each visible widget, limited to the rows of the screen
-        that ``crop`` touches. Textual 8.2.8 would render all rows of every widget whose container
-        reaches into ``crop``, so a cursor move would render the whole screen."""
+        """Yields region, clip and rows of each visible widget, limited to the rows that ``crop``
+        touches. Textual 8.2.8 would render all rows of such a widget."""
         if crop is None:
             yield from super()._get_renders()
             return

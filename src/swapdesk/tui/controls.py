@@ -32,8 +32,7 @@ class PageNavigation(Protocol):
 
 
 class Creates(Protocol):
-    """The controller that creates the orders of single exchanges and pays deposits from the
-    sandbox's faucet."""
+    """Creates the orders of single exchanges and pays deposits from the sandbox's faucet."""
 
     def create(self, intent: Intent) -> bool: ...
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool: ...
@@ -60,8 +59,8 @@ class Signings(Protocol):
 
 
 class Batches(Protocol):
-    """The controller of the batch (a file with many recipients) that this run of the desk works on.
-    It continues after the page of the batch is closed."""
+    """The batch (a file with many recipients) that this run works on, also while its page is
+    closed."""
 
     planner: BatchPlanner | None
     plan: BatchPlan | None

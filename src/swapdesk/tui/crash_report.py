@@ -25,18 +25,16 @@ _PAIR = re.compile(r"(?i)\b(bearer|basic)\s+\S+")
 
 
 def redacted(text: str) -> str:
-    """Returns ``text`` with secrets replaced by :data:`REDACTED`: values named as a key, token,
-    password or similar, credentials after ``bearer`` or ``basic``, and hexadecimal numbers of 64 or
-    more digits."""
+    """Returns ``text`` with :data:`REDACTED` in place of values named as a key, token, password or
+    similar, and of hexadecimal numbers of 64 or more digits."""
     text = _NAMED.sub(rf"\1\2{REDACTED}", text)
     text = _PAIR.sub(rf"\1 {REDACTED}", text)
     return _RAW_KEY.sub(REDACTED, text)
 
 
 def crash_report(error: BaseException) -> str:
-    """Returns the text to print after a crash: the last 30 frames with source lines, the text of
-    ``error`` cut to 4,000 characters, and a closing sentence. If the text of ``error`` contains a
-    private key or a recovery phrase, only the type of the error is printed."""
+    """Returns the text to print after a crash. If the text of ``error`` contains a private key or a
+    recovery phrase, only the type of the error is printed."""
     # Imported on use: a desk that does not crash needs no list of words.
     from swapdesk.flows.support.pasted_secret import secret_in
 

@@ -78,10 +78,8 @@ _TWO_CELLS = {BECOMES: "->", CUT: ".."}
 
 
 def ascii_forms(text: str) -> list[str]:
-    """Returns the ASCII form of each character of a row. Joined, the forms are as wide as the row,
-    so columns keep their places. ``→`` and ``…`` become two characters if a gap of two or more
-    spaces follows later in the row; that gap then loses one space. Otherwise they become one
-    character."""
+    """Returns the ASCII form of each character of a row. Joined, the forms are as wide as the
+    row."""
     forms = [_ONE_CELL.get(char, char) for char in text]
     taken = 0
     for at, char in enumerate(text):
@@ -101,8 +99,8 @@ _LONGER = {BECOMES: "->", REFUNDED: "<-", CUT: "...", "Δ": "diff"}
 
 
 def ascii_sign(char: str) -> str:
-    """Returns the ASCII form of one glyph, which may be several characters long. It is for text
-    whose width may grow. A character that is no glyph is returned unchanged."""
+    """Returns the ASCII form of one glyph, which may be several characters long. Other characters
+    stay unchanged."""
     return _LONGER.get(char) or _ONE_CELL.get(char, char)
 
 
@@ -112,9 +110,8 @@ _PLAIN = ("C", "POSIX")
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """Returns ASCII if the locale is C or if standard output is not UTF-8, otherwise Unicode.
-    ``encoding`` and ``environ`` replace the encoding of standard output and the environment
-    variables; None takes those of the process."""
+    """Returns ASCII if the locale is C or the output is not UTF-8, otherwise Unicode. Arguments
+    that are None are taken from the process."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
     written = encoding or getattr(sys.__stdout__, "encoding", None)
@@ -123,9 +120,8 @@ def automatic_set(
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:
-    """Returns True if the environment variables select the locale C. Python sets ``LC_CTYPE`` to
-    UTF-8 by itself in that case (PEP 538), so a value that Python may have set is ignored and
-    ``LANG`` decides."""
+    """Returns True if the environment selects the locale C. Ignores a value of ``LC_CTYPE`` that
+    Python may have set itself (PEP 538)."""
     chosen = environ.get("LC_ALL") or environ.get("LC_CTYPE", "")
     if chosen in _PLAIN:
         return True
@@ -133,14 +129,14 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 
 
 def wanted_set(configured: str) -> GlyphSet:
-    """Returns the set named ``configured`` (``unicode`` or ``ascii``). For any other value, returns
-    the set that the terminal's locale can display."""
+    """Returns the set named ``configured``, or for any other value the one that the terminal's
+    locale can display."""
     return next((known for known in GlyphSet if known.value == configured), automatic_set())
 
 
 class GlyphState(Enum):
-    """The base of enumerations whose members are drawn as one glyph. The value of a member is the
-    pair (glyph, role of the palette that colours it)."""
+    """The base of enumerations whose members are drawn as a glyph. A value is the pair (glyph,
+    colour role)."""
 
     @property
     def glyph(self) -> str:

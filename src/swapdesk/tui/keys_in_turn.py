@@ -30,25 +30,21 @@ if TYPE_CHECKING:
     from swapdesk.clock import Clock
 
 PATIENCE_SECONDS = 1.0
-"""Seconds that the queue waits for a key to have its effect. After that the key counts as lost and
-the queue gives out the next key."""
+"""Seconds that the queue waits for a key to take effect before it gives out the next."""
 LOOK_SECONDS = 0.1
 WORD_SECONDS = 1.0
-"""Seconds to wait for the next letter after a letter that is a key but may also begin a word. It is
-long enough for a user who searches for each key. Meanwhile the page shows that it waits, and enter
+"""Seconds to wait for the next letter after a letter that is a key but may also begin a word. Enter
 ends the wait."""
 
 
 KeyStage = Literal["taken", "said", "opened"]
-"""How far a key has come. ``taken``: its widget has handled the key, or its binding has run.
-``said``: the messages that the widget and the page posted because of the key were handled.
-``opened``: the page that the key opened is in view."""
+"""How far a key has come: its widget has handled it (``taken``), the messages that followed were
+handled (``said``), or the page that it opened is in view (``opened``)."""
 
 
 class KeyTaken(Message):
-    """A message that shows how far a key has come. It is posted to a widget and passed back to the
-    application. By then the widget has handled everything that was posted to it earlier. ``turn``
-    is the number of the key, and ``stage`` is the stage that the key has then reached."""
+    """Reports that a key has reached a stage. Its widget has by then handled everything that was
+    posted to it earlier."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -57,9 +53,7 @@ class KeyTaken(Message):
 
 
 class KeyInProgress(Struct, frozen=True):
-    """A key or paste that was given out but has not had its full effect yet. ``turn`` is its
-    number, ``page`` and ``widget`` received it, and ``since`` is the time in seconds at which they
-    received it."""
+    """A key or paste that was given out but has not had its full effect yet."""
 
     turn: int
     event: Event
@@ -82,8 +76,7 @@ class KeyQueue:
         self._clock = clock
         self._give_out = give_out
         self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
-        """The keys and pastes that wait, each with the page that was in view when the key was
-        pressed. The key was meant for that page."""
+        """Waiting keys and pastes, each with the page that was then in view."""
         self._turn = 0
         self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
@@ -91,13 +84,12 @@ class KeyQueue:
 
     @property
     def at_rest(self) -> bool:
-        """True if no key waits, and the key given out last has had its effect or counts as lost."""
         given = self._given
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Accepts a key or paste from Textual. A new event joins the queue. An event that Textual
-        forwards because the widget did not use it goes to the key bindings."""
+        """Accepts a key or paste from Textual. A new event joins the queue; one that a widget
+        returned unused goes to the key bindings."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given
@@ -112,10 +104,8 @@ class KeyQueue:
                 self._app.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
-        """Gives out the first waiting event that the page in view may get, and drops events that
-        were meant for another page. If the waiting letters may begin a word, nothing is given out
-        until the next letter comes or a second has passed. ``waited`` is True if that second is
-        over."""
+        """Gives out the first waiting event that the page in view may get, and drops events meant
+        for another page. ``waited`` is True if the second for a further letter is over."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()
@@ -143,8 +133,7 @@ class KeyQueue:
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
-        """Returns True if the waiting letters begin a word that ``page`` takes as text, even though
-        the first letter is also the key of a command. Returns False if they do not, and None if
+        """Returns True if the waiting letters begin a word that ``page`` takes as text, and None if
         only the next letter can decide."""
         asked = getattr(page, "begins_word", None)
         if asked is None:
@@ -173,7 +162,6 @@ class KeyQueue:
             await self._next(waited=True)
 
     def _typed(self, event: Event) -> bool:
-        """Returns True if the focused widget is a field that would take ``event`` as text."""
         field = self._app.focused
         if isinstance(event, Key):
             return field is not None and field.check_consume_key(event.key, event.character)
@@ -197,9 +185,6 @@ class KeyQueue:
             await self._next()
 
     async def _look(self) -> None:
-        """Checks whether the key given out last counts as lost, for example because its widget was
-        removed. If it is lost, gives out the next key; otherwise checks again after
-        :data:`LOOK_SECONDS`."""
         if self._given is None or not self._waiting:
             return
         if self._given.lost(self._clock.monotonic()):

@@ -27,20 +27,15 @@ _LEAST_GAP = 1
 
 
 MaskEdit = tuple[int, int, str]
-"""One replacement in a line: the start and end index of the characters to replace, and the text
-that replaces them."""
+"""The start and end index of the characters to replace, and the new text."""
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """Returns, from left to right, the edits that replace every amount in ``text`` by :data:`DOTS`.
-    ``hidden`` is ``text`` with ``HIDDEN`` in place of each character of an amount. The edits widen
-    or narrow gaps in the line so that its width stays the same, as far as the gaps are wide
-    enough."""
+    """Returns the edits that replace every amount in ``text`` by :data:`DOTS`, from left to right.
+    ``hidden`` is ``text`` with ``HIDDEN`` in place of each character of an amount."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
-    """``owed`` is the number of cells by which the edits so far make the line too long, or too
-    short if negative. ``gap`` is the last gap seen, which an amount may follow; None if there was
-    none."""
+    """Cells by which the edits make the line too long, and the last gap or None."""
     for stop in _STOP.finditer(hidden):
         begin, end = stop.span()
         if hidden[begin] != HIDDEN:
@@ -58,9 +53,8 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Appends to ``edits`` an edit of ``gap`` (its begin and end) that makes the line ``owed``
-    cells shorter, or longer if ``owed`` is negative. Returns how many of these cells could not be
-    removed, because one cell of the gap must stay."""
+    """Appends an edit that makes the line ``owed`` cells shorter in ``gap``, or longer if negative.
+    Returns how many cells could not be removed."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -83,10 +77,8 @@ KEPT = 4
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
-    """Returns ``line`` with its amounts and addresses hidden behind dots. The width stays the same
-    if the line has gaps wide enough to make up the difference; otherwise it may grow by ``room``
-    cells, and what does not fit is cut off. ``known`` returns True for a word that is the symbol of
-    a token."""
+    """Returns ``line`` with its amounts and addresses hidden behind dots. It may grow by ``room``
+    cells. ``known`` returns True for the symbol of a token."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -95,9 +87,8 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
 
 
 def _hidden(text: str, known: Known) -> str:
-    """Returns ``text`` in the same length, with every character of an amount replaced by ``HIDDEN``
-    and the middle of every address replaced by dots. ``known`` returns True for the symbol of a
-    token."""
+    """Returns ``text`` in the same length, with ``HIDDEN`` in place of each character of an amount
+    and dots in the middle of addresses."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = hide_named_amounts(text)
@@ -107,9 +98,6 @@ def _hidden(text: str, known: Known) -> str:
 
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
-    """Applies ``edits`` to ``hidden`` and returns the result as spans with the roles of the spans
-    in ``line``. ``hidden`` has as many characters as ``line``. A replacement belongs to the span in
-    which its edit begins."""
     owners = [at for at, span in enumerate(line) for _ in span.text]
     cells = list(zip(hidden, owners, strict=True))
     for begin, end, text in reversed(edits):
@@ -133,9 +121,8 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _by_columns(line: Line, hidden: str) -> str:
-    """Returns ``hidden`` corrected for the spans of ``line`` that are cells of a table. A cell of
-    counts is shown unhidden. A cell of amounts that has a digit is hidden as a whole, because the
-    place of the number in the cell would tell its size."""
+    """Returns ``hidden`` corrected for cells of a table: counts are shown, and amounts are hidden
+    whole, because the place of a number would tell its size."""
     at = 0
     for span in line:
         size = len(span.text)

@@ -32,22 +32,16 @@ if TYPE_CHECKING:
 
 
 RESET_SHOWN_FROM = 15.0
-"""Seconds since the last message from the service from which on the header is redrawn every second,
-even if nothing but that age changed."""
+"""Seconds without a message from the service after which the header is redrawn every second."""
 
 Spends = Literal["quote", "exchange", "read"]
 Answer = TypeVar("Answer")
 
 
 class Page(DeskScreen):
-    """A page of the running desk. A subclass sets ``NAME`` and, as ``SPENDS``, the kind of API
-    calls that its keys make.
-
-    The application tells the page in view what happened: it calls :meth:`on_tick` once a second,
-    :meth:`session_changed` when the connection changed or the page came into view, and
-    :meth:`orders_changed`, :meth:`swaps_changed` and :meth:`balances_changed`. A page that was out
-    of view when balances changed is told when it comes back.
-    """
+    """A page of the running desk. A subclass sets ``NAME`` and, in ``SPENDS``, the kind of API
+    calls that its keys make. Only the page in view is told what happened, but one that missed a
+    change of balances is told on its return."""
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
@@ -62,8 +56,8 @@ class Page(DeskScreen):
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """Returns the commands of this screen, without the commands for the sandbox if the desk is
-        live, and without the commands that write if the desk only reads."""
+        """Returns the commands of this screen, except commands for the sandbox on a live desk and
+        commands that write on a read-only desk."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -73,7 +67,6 @@ class Page(DeskScreen):
 
     @property
     def controls(self) -> DeskControls:
-        """The application, by which a page reaches the controllers."""
         return cast("DeskControls", self.app)
 
     @property
@@ -86,8 +79,8 @@ class Page(DeskScreen):
 
     @property
     def catalog(self) -> Catalog | None:
-        """The catalogue of tokens, which can be searched from its cache before the desk is open;
-        None until the cache is read."""
+        """The catalogue of tokens, which can be searched before the desk is open; None until its
+        cache is read."""
         return self.session.catalog
 
     @property
@@ -95,8 +88,8 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Returns where the funds of all orders are, according to the journal and to the open
-        orders that the desk follows."""
+        """Returns where the funds of all orders are, according to the journal and the open
+        orders."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -107,8 +100,8 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Returns how many create requests there are of which it is still unknown whether they led
-        to an order. It is 0 if the journal cannot be read."""
+        """Returns how many create requests have an unknown result. It is 0 if the journal cannot be
+        read."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -130,22 +123,21 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """True if the page shows a countdown. The header is then redrawn every second, too."""
         return False
 
     def on_tick(self) -> None:
         """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Is called on the page in view when orders changed; ``ids`` are their service ids. ``ids``
-        is empty if the state of the order stream or a create request changed instead."""
+        """Called on the page in view when the orders with the service ids ``ids`` changed. Empty if
+        the order stream's state or a create request changed."""
 
     def swaps_changed(self) -> None:
-        """Is called on the page in view when a swap that is being signed on its chains made a step,
-        needs the user, or ended."""
+        """Called on the page in view when a swap that is being signed made a step, needs the user,
+        or ended."""
 
     def balances_changed(self) -> None:
-        """Is called when money of the user's own wallet moved, so that balances read earlier are
+        """Called when money of the user's own wallet moved, so that balances read earlier are
         outdated."""
 
     def see_moves(self) -> None:
@@ -156,9 +148,8 @@ class Page(DeskScreen):
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may create and fill the wallet of the sandbox. Other pages then
-        read their balances again when they come back into view, but this page is not told to. Does
-        nothing on a live desk."""
+        """Records that this page may fill the sandbox's wallet, so that other pages read their
+        balances again. Does nothing on a live desk."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
@@ -172,8 +163,8 @@ class Page(DeskScreen):
         """Draws everything that the page knows so far. A subclass overrides it."""
 
     def session_changed(self) -> None:
-        """Is called when the desk opened, connected or failed to connect, and when this page came
-        into view. By default it redraws the page."""
+        """Called when the connection changed or this page came into view. Redraws the page by
+        default."""
         self.show()
 
     def fetch(
@@ -184,10 +175,9 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Awaits ``question`` in a worker and passes its result to ``answered``. A worker that
-        still runs under the same ``group`` is cancelled. A ClientError, or an error of a type in
-        ``failures``, is passed to ``failed``; if ``failed`` is None, a ClientError is shown as a
-        notice."""
+        """Awaits ``question`` in a worker and passes its result to ``answered``. A new call cancels
+        the worker of the same ``group``. A ClientError, or an error of a type in ``failures``, goes
+        to ``failed``; without ``failed`` a ClientError becomes a notice."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -216,8 +206,8 @@ class Page(DeskScreen):
         hears(answer)
 
     def work_failed(self, group: str) -> None:
-        """Is called when an unexpected error stopped the worker of ``group``. Redraws the page,
-        since no answer will come."""
+        """Called when an unexpected error stopped the worker of ``group``, so that no answer will
+        come."""
         self.fetching.discard(group)
         self.show()
 
@@ -226,8 +216,8 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """Returns what notices of this page refer to now, such as a row. A notice is cleared when
-        the subject changes. None means that notices have no subject."""
+        """Returns what notices of this page refer to now, such as a row, or None. A notice is
+        cleared when this changes."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
@@ -251,17 +241,15 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """Sets what a key that moves money would do now, and redraws the footer. If ``step``
-        differs from the step before, such a key works only after the screen has not changed for 0.3
-        s."""
+        """Sets what a key that moves money would do now. If that is new, the key does not work for
+        0.3 s."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Redraws the header with the present state of the connection and the remaining API calls.
-        If ``idle`` is True, a header in which only ages changed is not redrawn."""
+        """Redraws the header. With ``idle``, a header in which only ages changed stays as it is."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -286,9 +274,8 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """Returns ``state`` with the state of the wallet's lock in place of the remaining API
-        calls: how long the keys stay unlocked, or ``shut`` if they are locked. Returns ``state``
-        unchanged if the desk is not open yet."""
+        """Returns ``state`` with the wallet's lock in place of the remaining API calls: how long it
+        stays unlocked, or ``shut``."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -301,8 +288,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Shows ``question``, which the user confirms by typing a phrase. When it closes,
-        ``answered`` is called in any case, and after it ``agreed`` if the phrase was typed."""
+        """Shows ``question``, which the user confirms by typing a phrase. Calls ``answered`` in any
+        case, then ``agreed`` if the phrase was typed."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -318,8 +305,7 @@ class Page(DeskScreen):
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
     """Returns what the header shows about API calls of the kind ``spends``: the rate limit with the
-    fewest calls left. If the service sends no rate limits, returns the number of calls that the
-    desk made this hour; None if there were none."""
+    fewest calls left, or else the calls of this hour. None if there is neither."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -329,10 +315,8 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header to draw on an idle screen. This is ``shown``, the present header, if the
-    new ``state`` differs from it only in ages, and otherwise ``state``. A changed number of
-    remaining read calls counts only when few are left, because the desk reads by itself all the
-    time."""
+    """Returns the header to draw on an idle screen: ``shown``, the present one, if ``state``
+    differs from it only in ages or in a read budget that is not low."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:

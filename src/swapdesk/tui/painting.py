@@ -19,16 +19,13 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Line, Span, ascii_line, width_of
 
 CURSOR_ROLE = "text-cursor"
-"""The role of the cell under a text cursor. It is drawn in the background colour on the accent
-colour."""
+"""The role of the cell under a text cursor."""
 FRAME_WORDS = {"frame-sandbox-word": "frame-sandbox", "frame-live-word": "frame-live"}
-"""The roles of a word drawn inside the frame rule, each with the role whose colour becomes the
-background of that word. The word itself is drawn in the screen's background colour."""
+"""Roles of words inside the frame rule, each with the role of its background colour."""
 
 
 class Masking(Protocol):
-    """The part of the application that says whether amounts are hidden now. ``known_symbol(word)``
-    returns True if the word is the symbol of a token."""
+    """The part of the application that says whether amounts are hidden now."""
 
     hides_amounts: bool
 
@@ -39,8 +36,7 @@ _PAINTED = {CURSOR_ROLE: "accent", **FRAME_WORDS}
 
 
 def role_style(app: App[object], role: str, bold: bool = False) -> Style:
-    """Returns the style that the present theme gives to ``role``. A role that the theme does not
-    know is drawn like plain text."""
+    """Returns the present theme's style of ``role``. An unknown role is drawn like plain text."""
     variables = app.theme_variables
     if role in _PAINTED:
         return _painted(variables[_PAINTED[role]], variables["background"], bold)
@@ -48,23 +44,21 @@ def role_style(app: App[object], role: str, bold: bool = False) -> Style:
 
 
 def selected_style(app: App[object]) -> Style:
-    """Returns the style to add to a selected row: its background colour, or reversed colours if the
-    theme uses the terminal's own colours."""
+    """Returns the style to add to a selected row: its background or, in themes of the terminal's
+    colours, reversed colours."""
     return _ground(app.theme_variables["panel"])
 
 
 def body_style(app: App[object]) -> Style:
-    """Returns the style of plain text on the screen's background colour. It is for rows inside a
-    widget that has a different background."""
+    """Returns the style of plain text on the screen's background, for rows in a widget with a
+    different one."""
     variables = app.theme_variables
     return _body(variables["foreground"], variables["background"])
 
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
-    """Returns ``line`` painted as a strip of exactly ``width`` cells. Amounts are masked and glyphs
-    become ASCII if the application says so. ``base`` is the style under the spans. Because every
-    change of style costs about 40 bytes, spaces are painted in the style of the text before them,
-    except after a link."""
+    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``.
+    Amounts are masked and glyphs become ASCII if the application says so."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.

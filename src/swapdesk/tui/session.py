@@ -53,9 +53,7 @@ DESK = (
     "swapdesk.flows.quotes.quote_request",
     "swapdesk.flows.quotes.recent",
 )
-"""Modules to import before the desk is opened, in this order: the token page, which needs only the
-list of tokens; what opening a desk needs; and what the first page needs to read its input line. A
-module comes after the modules that it imports itself."""
+"""Modules to import before the desk is opened, each after those that it imports itself."""
 LINK = (
     "httpcore2",
     "httpx2",
@@ -76,32 +74,23 @@ LINK = (
     "swapdesk.flows.tracking.open_business",
     "swapdesk.tui.screens.orders",
 )
-"""Modules to import before the desk is connected: the client with everything that its libraries
-would otherwise import during the first request or the first message of the stream, and the page of
-orders."""
+"""Modules to import before the desk is connected."""
 PAGES = (
     "swapdesk.tui.screens.quotes",
     "swapdesk.tui.screens.create",
     "swapdesk.tui.screens.deposit",
 )
-"""The pages of one swap, imported as soon as the desk is connected, so that no key has to wait for
-them."""
+"""The pages of one swap, imported once connected so that no key waits."""
 
 REST_SECONDS = 0.15
-"""Seconds after a key before the next module may be imported. Within a word, keys follow each other
-faster than this."""
+"""Seconds after a key before the next module may be imported."""
 PATIENCE_SECONDS = 1.5
-"""Seconds in total that imports may wait for pauses between keys. When these seconds are used up,
-the remaining modules are imported even while the user types."""
+"""Seconds that imports wait for pauses in total. The rest is imported while the user types."""
 
 
 class KeyRest:
-    """Waits for pauses between keys. The application calls :meth:`key` at every key. :meth:`wait`
-    returns once no key was pressed for ``rest`` seconds. All waits together take at most
-    ``patience`` seconds.
-
-    Time is measured by the event loop, because the desk's clock may run faster than real time.
-    """
+    """Waits for pauses between keys, for at most ``patience`` seconds in total. :meth:`key` is
+    called at every key. The event loop's time counts, because the desk's clock may run faster."""
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest
@@ -120,18 +109,12 @@ class KeyRest:
             left = self._left(loop.time())
 
     def _left(self, now: float) -> float:
-        """Returns how many more seconds :meth:`wait` has to wait from the event loop's time
-        ``now``; 0 or less if none."""
         return min(self._last + self._rest - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
-    """Imports ``modules`` one after the other in a thread, each in a pause between keys. Raises
-    ImportError if a module cannot be loaded.
-
-    A module that does not exist is skipped. A library may have renamed it, and the code that needs
-    it imports it by its right name.
-    """
+    """Imports ``modules`` in a thread, each in a pause between keys. Skips a module that does not
+    exist. Raises ImportError if one cannot be loaded."""
     for name in modules:
         await rest.wait()
         with contextlib.suppress(ModuleNotFoundError):
@@ -142,8 +125,8 @@ PHRASE = "live"
 
 
 class LiveGuard:
-    """Records whether the user still has to agree to real money by typing a word. The word is asked
-    for once per run on a live service and never in the sandbox."""
+    """Records whether the user still has to agree to real money by typing a word: once per run on a
+    live service, never in the sandbox."""
 
     def __init__(self, live: bool) -> None:
         self.asks = live
@@ -167,16 +150,14 @@ PLAYED = "While a tape plays, files and the clipboard are left alone."
 GONE_SECONDS = 3.0
 """Seconds that the sandbox may be unreachable before it is started again."""
 STEPS = 5
-"""Number of steps of a start: the desk is open, its service is started, the service has answered,
-the tokens are known, and orders that an earlier run left unclear are settled."""
+"""Number of steps of a start, from opening the desk to settling unclear orders."""
 RESUMING = STEPS - 1
-"""Number of finished steps while the desk looks for orders that an earlier run began, which takes
-up to a minute."""
+"""Finished steps while the desk looks for an earlier run's orders, for up to a minute."""
 
 StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
-"""A function that starts the sandbox of this home, or finds the one that is running, and returns
-what the sandbox reports about itself. If it raises an exception, the text of the exception is shown
-to the user. An attribute ``next`` of the exception, if there is one, says who has to act."""
+"""Starts the sandbox of this home, or finds the running one, and returns what it reports about
+itself. The user sees the text of an exception, and its attribute ``next`` (who has to act) if there
+is one."""
 
 
 class StartFailed(Exception):
@@ -187,9 +168,8 @@ Phase = Literal["starting", "ready", "failed"]
 
 
 def starting_words(*, live: bool, done: int) -> str:
-    """Returns the text for the money line while the desk starts: what it is waiting for, and how
-    many steps are done. ``done`` is the number of finished steps; ``live`` is True if the service
-    is not the sandbox."""
+    """Returns the text for the money line while the desk starts. ``done`` is the number of finished
+    steps."""
     if done == RESUMING:
         return "the desk: it looks for orders an earlier run began"
     what = "connecting" if live else "starting the sandbox"
@@ -197,13 +177,8 @@ def starting_words(*, live: bool, done: int) -> str:
 
 
 class Session:
-    """One run of the desk: the desk itself, its connection, and how far its start has come.
-    ``phase`` is the state of the start, ``done`` is the number of finished steps (of
-    :data:`STEPS`), and ``reason`` says why the start failed.
-
-    ``catalog`` is set before the first step is done, ``desk`` with the first step, and ``link``
-    before the third.
-    """
+    """One run of the desk: the desk, its connection, and how far its start has come. ``catalog`` is
+    set before the first step is done, ``desk`` with it, and ``link`` before the third."""
 
     def __init__(
         self,
@@ -217,42 +192,33 @@ class Session:
         self.clock: Clock = clock or SystemClock()
         """The clock that the caller passed, otherwise the clock of the machine."""
         self.now_clock = self.service_clock = self.clock
-        """``now_clock`` is the desk's clock, which in the sandbox may run ahead of the machine's.
-        ``service_clock`` is the clock of the service, by which orders are timed. Both are the
-        machine's clock at first; ``now_clock`` changes when the tokens are read, ``service_clock``
-        when the desk is open."""
+        """The desk's clock, which may run ahead in the sandbox, and the service's clock, by which
+        orders are timed."""
         self.link: ConnectedDesk | None = None
         """The part of the desk that uses the connection; None while the desk is not connected."""
         self.background = BackgroundTasks(self.clock)
         """Tasks that keep running when the user goes to a different page."""
         self.on_notice: Callable[[str], None] = lambda said: None
-        """Called with a sentence to show as a notice, for example what an API call costs or that an
-        old sandbox was put aside."""
+        """Called with a sentence to show as a notice."""
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
-        """Asks the user whether paid API calls may be paid to a new payee, and returns True if the
-        user agrees. None until the application sets it."""
+        """Returns True if the user agrees to a new payee for paid API calls; None until set."""
         self.phase: Phase = "starting"
         self.done = 0
         self.reason = ""
         self.reached = False
         """True if the service has answered in this run."""
         self.refused: Exception | None = None
-        """The error that says why this program must not use the journal file, for example because a
-        newer version of the program wrote it. The desk then does not run. None if the journal may
-        be used."""
+        """Why this program must not use the journal file, so that the desk does not run."""
         self.report: ResumeReport | None = None
-        """What became of the create requests that an earlier run left open; None until the desk has
-        looked for their orders."""
+        """What became of an earlier run's create requests; None until the desk has looked."""
         self.moves = 0
-        """A counter that grows whenever money of the user's own wallet moves. Pages compare it with
-        the value that they saw last."""
+        """Grows whenever money of the user's own wallet moves."""
         self.quote_options: QuoteOptions | None = None
-        """The options with which the first page asks for quotes; None if the user chose none, so
-        that the defaults apply."""
+        """The first page's options for quotes; None for the defaults."""
         self.live_guard = LiveGuard(settings.live)
         self.played = False
-        """True if a tape (a text file of keys) is played instead of a user typing. The desk then
-        reads and writes no file that is named on the screen, and does not change the clipboard."""
+        """True if a tape (a file of keys) is played. Files named on the screen and the clipboard
+        are then left alone."""
         self.rest = KeyRest()
         self.catalog: Catalog | None = None
         """The catalogue of tokens; None until its cache is read."""
@@ -266,7 +232,7 @@ class Session:
 
     @property
     def desk(self) -> Desk:
-        """The open desk. Raises RuntimeError before the desk is open."""
+        """The open desk. Raises RuntimeError before it is open."""
         if self._desk is None:
             raise RuntimeError("the desk is not open yet")
         return self._desk
@@ -280,9 +246,8 @@ class Session:
         return self.phase == "ready" and self.link is not None
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Opens the desk and connects it to the service; calls ``changed`` after each step. Returns
-        True when all steps are done. Returns False after an expected failure such as a service out
-        of reach, with the cause in ``reason``. Any other exception is raised again."""
+        """Opens the desk and connects it; calls ``changed`` after each step. Returns False after an
+        expected failure, with its cause in ``reason``. Other exceptions pass."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -351,8 +316,6 @@ class Session:
             raise StartFailed(f"{said} Next {who}." if who else said) from error
 
     async def _read_catalog(self) -> Catalog:
-        """Returns the catalogue with the list of tokens from its cache. Neither the data models nor
-        the client are imported for it."""
         from swapdesk.flows.catalog.catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
@@ -415,8 +378,8 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """Returns the types of exceptions that a start may raise for ordinary reasons, such as a
-    service out of reach. They are shown on the screen; any other exception is a defect."""
+    """Returns the exceptions that a start may raise for ordinary reasons. Any other one is a
+    defect."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

@@ -22,9 +22,8 @@ GAP = 2
 
 
 class Span(Struct):
-    """A piece of text in one role, which is a named colour of ``themes/README.md``. ``amount``
-    marks a table cell with an amount, which is masked as a whole if the user hides amounts.
-    ``count`` marks a table cell with a count, which is never masked."""
+    """A piece of text in one role, a named colour of ``themes/README.md``. A cell with ``amount``
+    is masked as a whole if the user hides amounts; one with ``count`` never is."""
 
     text: str
     role: str = "foreground"
@@ -32,9 +31,7 @@ class Span(Struct):
     amount: bool = False
     count: bool = False
     link: str = ""
-    """The address of a web page, checked by ``display.known_page``. The text is drawn as a link to
-    it if the terminal supports links. If amounts are hidden, a line with anything masked has no
-    links."""
+    """A web page's address, checked by ``display.known_page``, for terminals with links."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
@@ -46,8 +43,8 @@ LineLike = str | Span | Sequence[Span]
 
 
 def printable(text: str) -> str:
-    """Returns ``text`` with every unprintable character replaced by a space (for white space) or by
-    U+FFFD, so that its width in cells is known."""
+    """Returns ``text`` with unprintable characters replaced by spaces or U+FFFD, so that its width
+    in cells is known."""
     return "".join(
         char if char.isprintable() else " " if char.isspace() and char != "\n" else REPLACEMENT
         for char in text
@@ -88,9 +85,8 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """Returns ``content`` if it fits in ``width`` cells. Otherwise shortens it to ``width`` cells
-    with ``…`` at the end, if possible after a whole word. It must not be used for numbers, which
-    would lose digits."""
+    """Returns ``content``, shortened to ``width`` cells with ``…`` if it does not fit. Not for
+    numbers, which would lose digits."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -116,25 +112,23 @@ def cut(content: LineLike, width: int) -> Line:
 
 
 def fill(content: LineLike, width: int, role: str = "foreground") -> Line:
-    """Returns ``content`` in exactly ``width`` cells: a longer text is shortened at its end, a
-    shorter one is followed by spaces in the role ``role``."""
+    """Returns ``content`` in exactly ``width`` cells: cut at its end, or followed by spaces in the
+    role ``role``."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [*line, Span(" " * rest, role)] if rest > 0 else line
 
 
 def push_right(content: LineLike, width: int) -> Line:
-    """Returns ``content`` in exactly ``width`` cells: a longer text is shortened at its end, a
-    shorter one is preceded by spaces."""
+    """Returns ``content`` in exactly ``width`` cells: cut at its end, or preceded by spaces."""
     line = cut(content, width)
     rest = width - width_of(line)
     return [Span(" " * rest), *line] if rest > 0 else line
 
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
-    """Returns one row of ``width`` cells with ``left`` at its left end and ``right`` at its right
-    end, at least ``gap`` cells apart. If both do not fit, ``left`` is shortened. If there is no
-    room for ``left`` at all, only ``right`` is returned."""
+    """Returns one row of ``width`` cells with ``left`` and ``right`` at its ends, at least ``gap``
+    cells apart. ``left`` is shortened, or dropped, if there is no room."""
     end = line_of(right)
     size = width_of(end)
     if not size:
@@ -146,9 +140,8 @@ def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
 
 
 def ruled(label: LineLike, fact: LineLike, width: int) -> Line:
-    """Returns one row of ``width`` cells, as ``Label ───── fact``: a label, a rule, and a fact at
-    the right end. Both may be empty; plain strings are drawn muted. Without room for a rule, the
-    two texts are written without one."""
+    """Returns one row of ``width`` cells, as ``Label ───── fact``. Both texts may be empty; plain
+    strings are drawn muted."""
     start = line_of(label, "muted")
     end = line_of(fact, "muted")
     taken = width_of(start) + width_of(end) + (1 if start else 0) + (1 if end else 0)
@@ -179,8 +172,7 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 
 def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Returns two blocks of rows side by side. The rows of ``left`` are padded to ``width`` cells;
-    the rows of ``right`` begin there."""
+    """Returns two blocks of rows side by side. ``width`` is that of ``left``."""
     none: Line = []
     return [
         [*row, Span(" " * (width - width_of(row))), *other] if other else list(row)
@@ -189,9 +181,8 @@ def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
-    """Returns ``content`` broken between words into rows of at most ``width`` cells. All rows but
-    the first begin with ``indent`` spaces. A word that is longer than a row is broken, if possible
-    after a comma or an opening parenthesis."""
+    """Returns ``content`` broken into rows of at most ``width`` cells, between words if possible.
+    All rows but the first are indented."""
     rows: list[Line] = [[]]
     used = 0
     room = max(1, width - indent)
@@ -214,8 +205,6 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
 
 
 def _broken(word: str, room: int) -> list[str]:
-    """Returns ``word`` in parts of at most ``room`` cells. It is broken after commas and opening
-    parentheses, and elsewhere only if the text between two of them is longer than ``room``."""
     rows: list[str] = [""]
     for piece in _PIECE.findall(word):
         for part in chop_cells(piece, room) if cell_len(piece) > room else [piece]:

@@ -58,8 +58,8 @@ EXIT_CODE = 129
 
 
 def has_hung_up(fileno: int) -> bool:
-    """Returns True if the terminal behind the file descriptor ``fileno`` is closed, and False if it
-    is open or the system cannot tell."""
+    """Returns True if the terminal behind ``fileno`` is closed, and False if it is open or
+    unknown."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
@@ -81,9 +81,8 @@ all."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """Returns how a copied text gets from this terminal to the clipboard, judged by the environment
-    variables ``environ`` (None for those of the process). Inside tmux or screen the result names
-    that program, because the terminal in which that program runs is not known."""
+    """Returns how a copied text gets from this terminal to the clipboard. ``environ`` None takes
+    the process's variables. Inside tmux or screen the result names that program."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -95,9 +94,8 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
 
 
 def wrapped_copy(value: str, way: Way) -> str:
-    """Returns the escape sequence that copies ``value``, wrapped so that tmux or screen passes it
-    on to the terminal around it. It is written in addition to the plain sequence. The result is
-    empty if ``way`` is neither tmux nor screen."""
+    """Returns the escape sequence that copies ``value`` through tmux or screen, in addition to the
+    plain one. Empty if ``way`` is neither."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     if way == "tmux":
@@ -110,9 +108,8 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
-    """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. A long value
-    is reduced to its first and last characters, and a value of several words is not shown. If
-    ``way`` is tmux or screen, the notice adds that this program may not pass the copy on."""
+    """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. A value of
+    several words is not shown. Warns if tmux or screen may not pass the copy on."""
     groups = address_groups(value)
     said = f"Copied {label} {value}"
     if len(value.split()) > 1:
@@ -140,10 +137,8 @@ _TMUX_FROM = (3, 4)
 
 
 def draws_links(environ: Mapping[str, str]) -> bool:
-    """Returns True if the terminal is known to draw links (OSC 8), judged by the environment
-    variables ``environ``. ``FORCE_HYPERLINK`` set to ``0`` or ``1`` decides alone. Inside tmux the
-    version of tmux decides, and inside screen the answer is False, because the terminal around them
-    is not known."""
+    """Returns True if the terminal is known to draw links (OSC 8). ``FORCE_HYPERLINK`` decides
+    alone if it is ``0`` or ``1``. ``environ`` None takes the process's variables."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -174,22 +169,19 @@ out and say so."""
 
 
 class PasteGuard:
-    """A filter for the terminal's input that replaces the escape characters inside a paste, so that
-    a paste cannot act as keys. The input may come in pieces of any size."""
+    """Replaces escape characters inside a paste, so that it cannot act as keys. The input may come
+    in pieces of any size."""
 
     def __init__(self) -> None:
         self._inside = False
         self._passed = ""
-        """The last characters of the input outside a paste, since they may be the beginning of the
-        sequence that starts a paste."""
+        """The end of the input outside a paste, which may begin a paste's start sequence."""
         self._held = ""
-        """The last characters of the input inside a paste, if they may be the beginning of the
-        sequence that ends the paste. They are read once more with the next input."""
+        """The end of the input inside a paste, which may begin its end sequence."""
 
     def take(self, data: str) -> str:
         """Returns ``data``, the next input, with every escape character inside a paste replaced by
-        :data:`STAND_IN`. The sequence that ends the paste is kept. If the input ends in a part of
-        that sequence, this part is held back until the next call."""
+        :data:`STAND_IN`. An unfinished end sequence waits for the next call."""
         out: list[str] = []
         data = self._held + data
         self._held = ""
@@ -199,9 +191,6 @@ class PasteGuard:
         return "".join(out)
 
     def _before(self, data: str) -> tuple[str, str]:
-        """Splits input that begins outside a paste. Returns the part up to and including the
-        sequence that starts a paste, and the rest of the input. Without such a sequence, returns
-        all of ``data`` and an empty rest."""
         seen = self._passed + data
         at = seen.find(START)
         if at < 0:
@@ -212,9 +201,8 @@ class PasteGuard:
         return data[:cut], data[cut:]
 
     def _within(self, data: str) -> tuple[str, str]:
-        """Splits input that begins inside a paste. Returns the part up to and including its first
-        escape character, and the rest of the input. That escape character is replaced, unless it
-        begins the sequence that ends the paste; the sequence is then returned unchanged."""
+        """Splits input that begins inside a paste after its first escape character, which is
+        replaced, or after the sequence that ends the paste."""
         head, escape, rest = data.partition(ESCAPE)
         tail = escape + rest
         if not escape:
@@ -232,8 +220,8 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Returns True if ``data``, the input after a sequence that ends a paste, has a second such
-    sequence before a new paste starts. If so, the first sequence was part of the pasted text."""
+    """Returns True if ``data`` ends the paste again before a new one starts. The end sequence
+    before it was then part of the pasted text."""
     return END in data.partition(START)[0]
 
 
@@ -254,8 +242,8 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Returns a factory of decoders that replace invalid bytes by U+FFFD. With a strict decoder, a
-    paste from a program with a different encoding would end the desk."""
+    """Returns a factory of decoders that replace invalid bytes by U+FFFD, so that no paste can end
+    the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -263,9 +251,8 @@ _CELLS = "swapdesk-cells"
 
 
 def _fill_cells(error: UnicodeError) -> tuple[str, int]:
-    """Handles an error of encoding: returns as many question marks as the unencodable text takes
-    cells, so that columns keep their places, and the index at which encoding continues. Raises any
-    other error again."""
+    """Replaces unencodable text by as many question marks as it takes cells, and returns the index
+    to continue at."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "?" * cell_len(error.object[error.start : error.end]), error.end
@@ -276,9 +263,8 @@ codecs.register_error(_CELLS, _fill_cells)
 
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
-    """Returns a subclass of the driver class ``base`` that reads its input through
-    :class:`GuardedParser` and draws on standard output. A driver without an input thread, such as
-    one for tests or a browser, is returned unchanged."""
+    """Returns a subclass of ``base`` that reads through :class:`GuardedParser` and draws on
+    standard output. A driver without an input thread stays unchanged."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -319,8 +305,7 @@ class ControlFilter(LineFilter):
 
 
 class FilterChain(LineFilter):
-    """Several filters as one filter. Textual then looks up an unchanged line in its cache once
-    instead of once per filter."""
+    """Several filters as one, so that Textual's cache is consulted once per line."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
         super().__init__()
@@ -333,14 +318,12 @@ class FilterChain(LineFilter):
 
 
 _chained = lru_cache(8)(FilterChain)
-"""Returns the :class:`FilterChain` of the given filters, and the same object each time for the same
-filters. Textual needs the same object to find lines that it has filtered before."""
+"""Returns the same :class:`FilterChain` for the same filters, as Textual's cache needs."""
 
 
 class SafeApp(App[ReturnType]):
-    """The base of the desk's Textual applications: with the desk's palettes, without animations,
-    without markup in messages, and with a crash report free of secrets. ``palette_problems`` are
-    the errors in palette files; ``notices`` is the log of notices."""
+    """The base of the desk's Textual applications: palettes, no animations, no markup in messages,
+    and crash reports free of secrets."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -392,17 +375,14 @@ class SafeApp(App[ReturnType]):
         name: str | None = None,
         pause: bool = False,
     ) -> Timer:
-        """Starts a timer that always fires. Textual's own timer does not fire if its time passes
-        before it begins to wait, as on a busy machine. Textual would then never handle a resize or
-        keys that wait for such a timer."""
+        """Starts a timer that always fires. Textual's own does not if its time passes before it
+        begins to wait, and a resize could then be lost."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer
 
     @on(Driver.SignalResume)
     def _repaint(self) -> None:
-        """Repaints the whole screen after the user comes back from the shell, which has written
-        over it."""
         self.screen.refresh(layout=True)
 
     def _end_without_terminal(self) -> None:
@@ -411,9 +391,8 @@ class SafeApp(App[ReturnType]):
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
-        """The screens that are visible behind the screen in view; empty if the screen in view is
-        opaque. Textual itself would always include the next screen below, and lay it out at every
-        change although nobody sees it."""
+        """The screens that are visible behind the screen in view. Textual itself would lay out the
+        next screen even if nobody sees it."""
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
 
@@ -434,13 +413,10 @@ class SafeApp(App[ReturnType]):
 
     @property
     def theme_names(self) -> list[str]:
-        """The names of all palettes, those of the desk and those of the user, in alphabetical
-        order."""
         return sorted(self._palettes.themes)
 
     def palettes_changed(self) -> bool:
-        """Returns True if one of the user's palette files was added, changed or removed since the
-        last call."""
+        """Returns True if one of the user's palette files changed since the last call."""
         if self._user_themes is None:
             return False
         stamp = stamp_of(self._user_themes)
@@ -449,8 +425,8 @@ class SafeApp(App[ReturnType]):
         return changed
 
     def reload_palettes(self) -> None:
-        """Reads all palettes again and redraws in the chosen one. If the chosen palette no longer
-        exists, uses the default one."""
+        """Reads all palettes again and redraws in the chosen one or, if it is gone, in the default
+        one."""
         before, self._palettes = self._palettes, load_palettes(self._user_themes, self._theme_file)
         for palette in self._palettes.themes.values():
             self.register_theme(palette)
@@ -483,9 +459,8 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows ``message`` in the notice row of the screen, or in Textual's own way if the screen
-        has no notice row. Markup in it is never interpreted. With ``keep`` it is also added to the
-        log of notices."""
+        """Shows ``message``, without interpreting markup, in the screen's notice row or else in
+        Textual's own way. ``keep`` adds it to the log of notices."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)
@@ -495,8 +470,8 @@ class SafeApp(App[ReturnType]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
-        """Shows one notice about wrong entries in the user's files: the first problem, and how many
-        more there are. Every problem is added to the log of notices."""
+        """Shows the first problem of the user's files and how many more there are. All are added to
+        the log of notices."""
         if not problems:
             return
         for problem in problems:
@@ -507,9 +482,8 @@ class SafeApp(App[ReturnType]):
         self.notify(f"{said}.{more}", severity="warning", keep=False)
 
     def copy_value(self, label: str, value: str) -> str:
-        """Copies ``value`` to the clipboard and returns the notice about it. ``label`` says what
-        the value is, as ``address``. If the terminal has no clipboard, a panel shows the value
-        instead, so that the user can select it."""
+        """Copies ``value`` to the clipboard and returns the notice about it. Without a clipboard, a
+        panel shows the value for selecting. ``label`` names the value, as ``address``."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)
@@ -531,8 +505,7 @@ class SafeApp(App[ReturnType]):
         self.notify("q quits. Orders go on without the desk.")
 
     def _fatal_error(self) -> None:
-        """Leaves the application after an unexpected exception and prints a crash report, which has
-        no local variables."""
+        """Prints a crash report without local variables."""
         error: Any = sys.exc_info()[1] or self._exception
         report = crash_report(error) if error is not None else "The desk stopped by a defect."
         self.bell()

@@ -33,8 +33,8 @@ and background."""
 
 
 class Palettes(Struct, frozen=True):
-    """All themes by name, the colours of the default theme by role, and a problem for each wrong
-    value in a palette file."""
+    """All themes by name, the default theme's colours by role, and the problems of palette
+    files."""
 
     themes: Mapping[str, Theme]
     defaults: Mapping[str, str]
@@ -42,9 +42,9 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Reads the desk's own palettes, those in ``user_folder``, and the one in ``theme_file``.
-    Colours that a palette leaves out come from the desk's own dark or light palette. Raises
-    FileNotFoundError if the desk's own palettes are not installed."""
+    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``. Missing colours come
+    from the desk's dark or light palette. Raises FileNotFoundError if the desk's palettes are not
+    installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {
@@ -56,8 +56,8 @@ def load_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def hueless_theme(terminal: Theme) -> Theme:
-    """Returns a theme without colours, in which everything is drawn in the terminal's own
-    foreground and background. Settings that are no colours are taken from ``terminal``."""
+    """Returns a theme that draws everything in the terminal's own foreground and background. Other
+    settings come from ``terminal``."""
     plain = dict.fromkeys(ROLES, "ansi_default")
     colours: dict[str, Any] = dict.fromkeys(COLOURS, "ansi_default")
     return Theme(HUELESS, dark=terminal.dark, ansi=True,
@@ -95,8 +95,8 @@ _KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
-    """Textual's filter that removes colours, for ``NO_COLOR``, except that QR codes stay black on
-    white because they would be unreadable otherwise."""
+    """Removes colours, for ``NO_COLOR``, but leaves QR codes black on white, which would be
+    unreadable otherwise."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)

@@ -62,12 +62,8 @@ def encode(version: int, payload: bytes) -> str:
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Returns the version byte and the payload of a StrKey of any type. None if the text is not a
-    StrKey with a correct checksum.
-
-    Base32 allows several spellings of the same bytes; a StrKey counts only in the spelling that
-    :func:`encode` returns.
-    """
+    """Returns the version byte and payload of a StrKey of any type. None for a wrong checksum or an
+    unusual spelling of the same bytes."""
     try:
         whole = base64.b32decode(text + "=" * (-len(text) % 8))
     except (binascii.Error, ValueError):
@@ -84,8 +80,7 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def muxed_parts(text: str) -> tuple[str, str] | None:
-    """Returns the account's address and the memo id that a muxed address contains. None for any
-    text that is not a muxed address with a correct checksum."""
+    """Returns the account's address and memo id in a muxed address. None for any other text."""
     if text[:1] != "M":
         return None
     key = decode(text)
@@ -101,8 +96,8 @@ def is_seed(text: str) -> bool:
 
 
 def read_stellar(text: str) -> ParsedAddress:
-    """Returns the checked address of a Stellar account. Raises AddressProblem for any other text;
-    for a muxed address, the message names the account and the memo in it."""
+    """Returns the checked address of a Stellar account. Raises AddressProblem for any other
+    text."""
     parts = muxed_parts(text)
     if parts is not None:
         account, memo = parts
@@ -128,8 +123,8 @@ def read_stellar(text: str) -> ParsedAddress:
 
 
 def _stellar_link(payment: PaymentRequest) -> PaymentLink:
-    """Returns a SEP-7 link. A memo that is a number without leading zeros is written as a memo id,
-    the form in which exchanges give memos out; any other memo is written as text."""
+    """Returns a SEP-7 link. A number without leading zeros becomes a memo id, any other memo a memo
+    text."""
     memo, kind = payment.memo, None
     if memo is not None:
         is_id = memo.isascii() and memo.isdecimal() and str(int(memo)) == memo
@@ -219,8 +214,7 @@ def _read_algorand_hash(text: str) -> bytes | None:
 
 _HASH_LENGTH = 52
 _FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
-"""Tokens on Algorand have numbers as ids. ``_FIRST_ASSET`` is the first id for generated tokens,
-and ``_ASSETS`` is the number of ids that are used for them."""
+"""Numeric token ids on Algorand: the first generated one, and how many ids are used."""
 
 ALGORAND = AddressKind(
     name="algo",

@@ -17,8 +17,7 @@ _VALUES = {character: value for value, character in enumerate(CHARSET)}
 BECH32 = 1
 BECH32M = 0x2BC830A3
 MAX_LENGTH = 90
-"""Largest number of characters of a text by BIP 173. In a longer text the checksum does not detect
-all the errors that it is designed to detect."""
+"""Largest length by BIP 173; the checksum is weaker for longer texts."""
 
 LONG = 128
 """Largest number of characters of addresses that exceed the limit of BIP 173, such as those of
@@ -43,8 +42,6 @@ def _polymod(values: Iterable[int], check: int = 1) -> int:
 
 
 def _mixed(top: int) -> int:
-    """Returns what one step of the checksum XORs into the remainder. ``top`` are the five bits that
-    the step shifts out of the remainder."""
     mixed = 0
     for bit, generator in enumerate(_GENERATOR):
         if top >> bit & 1:
@@ -60,17 +57,16 @@ def _expanded(prefix: str) -> list[int]:
 
 
 def encode(prefix: str, values: list[int], constant: int) -> str:
-    """Returns the bech32 text of a prefix and 5-bit values. ``constant``, :data:`BECH32` or
-    :data:`BECH32M`, selects the checksum that is appended."""
+    """Returns the bech32 text of a prefix and 5-bit values. ``constant`` is :data:`BECH32` or
+    :data:`BECH32M`."""
     remainder = _polymod([*_expanded(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ constant
     tail = [remainder >> 5 * (5 - i) & 31 for i in range(6)]
     return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
 
 
 def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
-    """Returns three values: the prefix, the 5-bit values without the checksum, and the constant of
-    the checksum (:data:`BECH32` or :data:`BECH32M`). Raises Bech32Error if the text is not valid or
-    is longer than ``limit``."""
+    """Returns the prefix, the 5-bit values without checksum, and :data:`BECH32` or :data:`BECH32M`.
+    Raises Bech32Error, also for a text longer than ``limit``."""
     if not text.isascii():
         # Some other letters fold to ASCII ones: the Kelvin sign to k.
         raise Bech32Error("character")
@@ -91,12 +87,8 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index of the wrong character in ``data`` if a single wrong character explains the
-    wrong checksum; None otherwise. ``data`` is in lower case and includes the checksum.
-
-    The checksum is linear, so a wrong character leaves a remainder that depends only on its place
-    and its error. BIP 173 allows a program to show the position, but not to offer a correction.
-    """
+    """Returns the index in ``data`` of the character that, if it alone is wrong, explains the wrong
+    checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
     if any(character not in CHARSET for character in data):
         return None
     values = [CHARSET.index(character) for character in data]
@@ -110,9 +102,8 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
 
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
-    """Splits values of ``width`` bits into values of ``target`` bits. If ``pad`` is True, the last
-    value is filled up with zero bits. If it is False, leftover bits must be zero and fewer than
-    ``width``; Bech32Error is raised otherwise."""
+    """Splits values of ``width`` bits into values of ``target`` bits. With ``pad``, zero bits fill
+    up the last value. Without, Bech32Error is raised for leftover bits other than zero padding."""
     accumulator = bits = 0
     result = []
     for value in values:
@@ -152,10 +143,9 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem if upper and lower case are mixed or a
-    character is outside the bech32 alphabet; ``name`` names the form in the message. The first
-    ``prefix_length`` characters, a prefix that the caller has recognised, are exempt from the
-    alphabet."""
+    """Returns the text in lower case. Raises AddressProblem for mixed case or a character outside
+    the alphabet. ``name`` names the form in the message. The first ``prefix_length`` characters may
+    be outside the alphabet."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
         if character.isalpha() and character.isupper() != upper:
@@ -176,8 +166,8 @@ def require(text: str, prefix_length: int, name: str = "bech32") -> str:
 
 
 def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[bytes, bool]:
-    """Returns the bytes that a text encodes, and whether the text has exactly this prefix and the
-    checksum of bech32 (not bech32m). Raises AddressProblem if the text is not valid."""
+    """Returns the bytes of a text, and whether it has exactly this prefix and a bech32 (not
+    bech32m) checksum. Raises AddressProblem."""
     try:
         own_prefix, values, constant = decode(lowered, limit)
         payload = bytes(regroup(values, 5, 8, pad=False))
@@ -189,15 +179,14 @@ def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[byte
 
 
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
-    """Returns the problem to raise for a wrong checksum. If a single wrong character explains the
-    checksum, the problem states the character's position in the whole text, counted from 1."""
+    """Returns the problem to raise for a wrong checksum. If a single wrong character explains it,
+    the problem gives that character's position, from 1."""
     index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)
     return wrong_checksum(None if index is None else len(prefix) + 2 + index)
 
 
 def has_prefix(*prefixes: str) -> Callable[[str], bool]:
-    """Returns a function that returns True for a bech32 or bech32m text with one of these prefixes
-    and a correct checksum."""
+    """Returns a function that recognizes bech32 and bech32m texts with one of these prefixes."""
 
     def matches(text: str) -> bool:
         if not text.lower().startswith(tuple(f"{prefix}1" for prefix in prefixes)):

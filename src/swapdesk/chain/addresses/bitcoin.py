@@ -35,8 +35,7 @@ from swapdesk.chain.addresses.kind import (
 LENGTHS = range(26, 36)
 """Numbers of characters that a Base58Check address can have."""
 _ONE_LENGTH = (34,)
-"""The only number of characters that a Base58Check address can have on some chains, because their
-version byte is so large."""
+"""The only length of a Base58Check address on chains with a large version byte."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -61,8 +60,6 @@ def encode_key_hash(version: int, digest: bytes) -> str:
 
 
 def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int] = LENGTHS) -> str:
-    """Returns the text if it is a Base58Check address with one of the version bytes ``versions``
-    and a number of characters in ``lengths``. Raises AddressProblem if it is not."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), lengths)
     payload = base58.require(text)
@@ -73,9 +70,8 @@ def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int
 
 
 def _has_version(*versions: int) -> Callable[[str], bool]:
-    """Returns a function that returns True for a Base58Check address with one of these version
-    bytes. No version may be below 0x3A: the function accepts only texts of 34 or 35 characters, and
-    lower versions also give shorter addresses."""
+    """Returns a function that recognizes Base58Check addresses with one of these version bytes. Do
+    not use it for versions below 0x3A, whose addresses can be shorter."""
 
     def matches(text: str) -> bool:
         if len(text) not in (34, 35):
@@ -129,10 +125,9 @@ def _reader(
     witness: str = "",
     lost: Collection[str] = (),
 ) -> Callable[[str], ParsedAddress]:
-    """Returns the function that reads a chain's addresses: Base58Check addresses with one of
-    ``versions`` and, if the chain has witness addresses, those with the prefix ``witness``.
-    ``lengths`` are the allowed numbers of characters of a Base58Check address. An address in
-    ``lost`` is refused, because nobody can spend from it."""
+    """Returns a reader of Base58Check addresses with one of ``versions`` and of witness addresses
+    with the prefix ``witness``. Addresses in ``lost`` are refused, because nobody can spend from
+    them."""
 
     def read(text: str) -> ParsedAddress:
         if witness and text.lower().startswith(f"{witness}1"):
@@ -168,8 +163,8 @@ _read_base58_tron = _reader("T", versions=(TRON_VERSION,), lengths=_ONE_LENGTH)
 
 
 def _read_tron(text: str) -> ParsedAddress:
-    """Returns the checked Tron address: version 0x41 and the twenty bytes of an EVM address, in
-    Base58Check. Raises AddressProblem, also for the hexadecimal form that nodes use."""
+    """Returns the checked Tron address. Raises AddressProblem, also for the hexadecimal form that
+    nodes use."""
     if len(text) == 42 and text[:2] == "41" and set(text) <= set(HEXADECIMAL):
         raise AddressProblem(
             "prefix", "it is the hexadecimal form of a node. Give the one that starts with T", 1
@@ -183,11 +178,9 @@ CASH_PREFIX = "bitcoincash"
 CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 
 _CASH_SIZES = {0: 20, 3: 32}
-"""Number of bytes in the hash of a CashAddr, by the size code in the address's version byte. A hash
-of 20 bytes is that of a key or a script, a hash of 32 bytes that of a script."""
+"""Bytes in the hash of a CashAddr, by the size code in its version byte."""
 _CASH_LENGTHS = (42, 61)
-"""The numbers of characters that a CashAddr may have, checksum included: the first for a hash of 20
-bytes, the second for 32 bytes."""
+"""The lengths of a CashAddr with a hash of 20 bytes, and of 32 bytes."""
 _CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _OLD_FORM = (
     "This form is Bitcoin's too, and Bitcoin cannot be paid here. "

@@ -52,14 +52,9 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Returns the verdict on whether a payout of ``symbol`` on ``chain_name`` can go to ``text``.
-    Never raises.
-
-    The text is neither trimmed nor repaired. For kinds whose chains have different prefixes
-    (Cosmos, Polkadot), ``chain_name`` selects the expected prefix. ``contracts`` are token
-    contracts of the chain, which are refused as recipients. A ``kind`` that is not in KINDS gives
-    the code ``unknown_kind``.
-    """
+    """Checks whether a payout of ``symbol`` on ``chain_name`` can go to ``text``, exactly as
+    written. Never raises. Token contracts in ``contracts`` are refused as recipients. An unknown
+    ``kind`` gives the code ``unknown_kind``."""
     address_kind = ADDRESS_KINDS.get(kind)
     if address_kind is None:
         chain = chain_name or "this chain"
@@ -87,15 +82,13 @@ def check_address(
 
 
 def _reader(kind: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
-    """Returns the function that reads the addresses of a chain. For a chain whose name is not known
-    here it is the kind's ``read_unlisted``, if the kind has one."""
     unlisted = chain_name is not None and network_of(kind.name, chain_name) is None
     return kind.read_unlisted if unlisted and kind.read_unlisted else kind.read
 
 
 def same_address(kind: str, text: str, other: str) -> bool:
-    """Returns whether two texts are addresses of the same account, even if they differ in case or
-    form. A text that is not a valid address equals only itself."""
+    """Returns whether two texts are addresses of the same account in any spelling. A text that is
+    no valid address equals only itself."""
     first, second = check_address(kind, text), check_address(kind, other)
     if first.ok and second.ok:
         return first.account == second.account
@@ -120,13 +113,8 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Raises AddressProblem if the text is also an address of another kind whose form proves more
-    than that of ``asked``, the kind that was asked for.
-
-    For example, 32 bytes of base58 look like a Solana address, but may be an Osmosis or Litecoin
-    address. If ``reading``, the address as read for ``asked``, proves only ``ANY_WORD``, mistyped
-    addresses of other kinds are refused too.
-    """
+    """Raises AddressProblem if the text fits another kind of address better than ``asked``. For
+    example, 32 bytes of base58 can be a Solana or an Osmosis address."""
     if asked.proof is Proof.CHECKSUM:
         return
     phrase = recognise(text, asked, kinds_by_proof(asked.proof))
@@ -138,8 +126,8 @@ def _refuse_better_proof(
 
 
 def _mistyped(text: str) -> str:
-    """Returns a phrase such as ``a Bitcoin address with a typing error`` if the text looks like a
-    mistyped address of some kind. Otherwise returns an empty text."""
+    """Returns a phrase such as ``a Bitcoin address with a typing error``; empty if the text
+    resembles no address."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
         read = _read_as(kind, text)
         mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
@@ -149,8 +137,8 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """Reads the text as an address of this kind, and returns the address or the problem. A burn or
-    system address, which the kind's reader refuses, is returned as an address."""
+    """Reads the text as an address of this kind. A burn or system address, which the reader
+    refuses, is returned as an address."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -197,8 +185,6 @@ def _refuse_contract(kind: AddressKind, address: str, contracts: Collection[str]
 
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
-    """Returns, for each of these token contracts, the form that is the same for all its spellings.
-    The result is cached, because many addresses are checked against the same contracts."""
     account = ADDRESS_KINDS[kind].contract_account
     return frozenset(account(contract) for contract in contracts)
 
@@ -218,11 +204,8 @@ def _refusal(
 
 def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None) -> str:
     """Returns a noun phrase (``a Bitcoin address``) if the text is an address of a kind other than
-    ``asked``. Otherwise returns an empty text.
-
-    Kinds whose form proves most are tried first; a form that proves only ``ANY_WORD`` is not
-    enough. ``kinds`` limits the kinds whose readers are tried; None means all.
-    """
+    ``asked``, otherwise an empty text. ``kinds`` limits the kinds that are tried; None means
+    all."""
     others = kinds_by_proof() if kinds is None else kinds
     for kind in others:
         if kind.name == asked.name:
@@ -238,17 +221,16 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """Returns a noun phrase for the address: ``a Bitcoin address``. If the address belongs to a
-    network other than the kind's main one, the phrase names that network: ``an Osmosis
-    address``."""
+    """Returns a noun phrase for the address, such as ``a Bitcoin address``, with its own network if
+    known: ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
 
 
 def secret_warning(text: str) -> str:
-    """Returns a warning, as a sentence, if the text has the form of a private key, which must not
-    be stored or sent. Otherwise returns an empty text."""
+    """Returns a warning if the text looks like a private key, which must not be stored or sent;
+    otherwise an empty text."""
     digits = text.removeprefix("0x")
     if len(digits) == 64 and set(digits) <= set(HEXADECIMAL):
         return _secret_or_address(text)
@@ -258,9 +240,8 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Returns the warning for sixty-four hexadecimal digits, which may be a private key or a
-    transaction hash. Some chains without checksums also have addresses of this form. If so, the
-    warning names all these possibilities."""
+    """Returns the warning for sixty-four hexadecimal digits: a private key, a transaction hash or,
+    on some chains, an address."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
@@ -280,9 +261,8 @@ UNSUPPORTED = (
 
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
-    """Returns True if the whole of ``text`` matches a pattern from the service, False if it does
-    not, and None if the pattern is not supported. Never raises. A text with more than 256
-    characters, or with characters other than printable ASCII, never matches."""
+    """Returns whether the whole text matches a pattern from the service; None for an unsupported
+    pattern. Never raises. Texts above 256 characters or outside printable ASCII never match."""
     usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
     validator = _compiled(pattern) if usable else None
     if validator is None:
@@ -302,12 +282,9 @@ def check_recipient(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Returns the verdict of :func:`check_address`, and also refuses an address that the service's
-    pattern does not match. An empty pattern or None refuses nothing.
-
-    The pattern is matched against the normalized spelling, which is the one to send. An address
-    that does not match gets the code ``pattern``; an unsupported pattern adds a warning.
-    """
+    """Checks like :func:`check_address`, and also refuses an address whose normalized spelling does
+    not match the service's pattern (code ``pattern``). An empty pattern refuses nothing. An
+    unsupported pattern only adds a warning."""
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:
         return verdict
@@ -327,9 +304,7 @@ def _is_printable(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> SchemaValidator | None:
-    """Returns a validator that matches a pattern against a whole text, or None if the pattern is
-    invalid or unsupported. The pattern is compiled twice: inside a group, and by itself, because a
-    pattern such as ``a)|(?:.*`` would close the group."""
+    """Returns a validator for the whole text, or None for an invalid or unsupported pattern."""
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     try:

@@ -88,9 +88,8 @@ def encode(prefix: str, account: bytes) -> str:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the checked address, with the chain that its prefix belongs to. If ``unlisted`` is
-    True, the prefix of a chain that is not known here is accepted too, with a warning. Raises
-    AddressProblem for any other text."""
+    """Returns the checked address and the chain of its prefix. ``unlisted`` allows an unknown
+    prefix, which adds a warning. Raises AddressProblem."""
     prefix = _prefix(text)
     network = NETWORKS.get(prefix)
     if network is not None:
@@ -103,9 +102,8 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 
 
 def _prefix(text: str) -> str:
-    """Returns the part of the address before the separator, in lower case, or an empty text if
-    there is no separator. Raises AddressProblem if the prefix marks something other than an
-    account, such as a validator."""
+    """Returns the lower-case prefix, empty if there is no separator. Raises AddressProblem for a
+    prefix of something other than an account."""
     prefix, separator, _ = text.lower().partition("1")
     for role, clause in _ROLES.items():
         if separator and prefix.endswith(role) and len(prefix) > len(role):

@@ -21,19 +21,15 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 END = 4
 
 _PREFIXES = tuple(dict.fromkeys(mark for kind in ADDRESS_KINDS.values() for mark in kind.marks))
-"""Beginnings, such as ``bc1q``, that all addresses of one form share. They are skipped when two
-addresses are compared. An address with such a beginning means the same in upper and lower case."""
+"""Beginnings, such as ``bc1q``, that all addresses of one form share. Comparisons skip them."""
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
 _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), ("i", "l"))
 
 
 def looks_like(candidate: str, known: str) -> bool:
-    """Returns whether two different addresses could be mistaken for each other, because their first
-    and last four characters are equal.
-
-    Prefix and case are ignored. Two addresses that differ only in case also look alike, unless
-    their form has no case (EVM, bech32). Two names look alike if they look the same on the screen.
-    """
+    """Returns whether two different addresses can be mistaken for each other, because their first
+    and last four characters agree. Prefix and case do not count. Names made of words are compared
+    by their look on the screen."""
     if is_name(candidate) and is_name(known):
         return candidate != known and _drawn(candidate) == _drawn(known)
     if candidate[-END:].lower() != known[-END:].lower():
@@ -47,8 +43,8 @@ def looks_like(candidate: str, known: str) -> bool:
 
 
 def differing_characters(address: str, other: str) -> int:
-    """Returns the number of positions at which two addresses differ. If one address is longer, each
-    of its additional characters counts as one position."""
+    """Returns the number of positions at which two addresses differ. Surplus characters count as
+    differences."""
     first, second = _spelling(address), _spelling(other)
     differing = sum(a != b for a, b in zip(first, second, strict=False))
     return differing + abs(len(first) - len(second))
@@ -89,14 +85,13 @@ SIZE = 4
 
 
 def prefix_of(address: str) -> str:
-    """Returns ``0x`` if the address or hash begins with it, otherwise an empty text.
-    :func:`prefix_of_form` returns other beginnings, such as ``bc1q``."""
+    """Returns ``0x`` if the address or hash begins with it, otherwise an empty text."""
     return "0x" if address.startswith("0x") else ""
 
 
 def groups(address: str) -> list[str]:
-    """Returns the address in groups of four characters, of which the last may be shorter. ``0x`` is
-    a group of its own. A name made of words is one group."""
+    """Returns the address in groups of four characters; the last may be shorter. ``0x`` and a name
+    made of words are groups of their own."""
     if is_name(address):
         return [address]
     prefix = prefix_of(address)
@@ -113,18 +108,16 @@ def grouped(address: str) -> str:
 
 def ungrouped(text: str) -> str:
     """Returns the address without the blanks that :func:`grouped` or :func:`wrapped_address`
-    inserted. A text that was not made by these functions is returned unchanged."""
+    inserted. Other texts are unchanged."""
     parts = text.split()
     whole = "".join(parts)
     return whole if len(parts) > 1 and groups(whole) == parts else text
 
 
 def wrapped_address(address: str, width: int) -> list[str]:
-    """Returns the whole address in rows of at most ``width`` cells, broken only between groups.
-
-    Each row has at least one group, even if ``width`` is too small for the group. Rows after the
-    first are indented so that their groups stand below the first group after ``0x``.
-    """
+    """Returns the whole address in rows that fit ``width`` cells, broken only between groups. A
+    group wider than ``width`` still gets a row. Later rows are indented to align below the
+    first."""
     indent = "   " if prefix_of(address) else ""
     parts = groups(address)[1:] if indent else groups(address)
     per_row = max(1, (width - len(indent) + 1) // (SIZE + 1))
@@ -147,9 +140,8 @@ def short(address: str) -> str:
 
 
 def differing_groups(address: str, other: str) -> list[int]:
-    """Returns the indexes at which the :func:`groups` of two addresses differ. Case counts, except
-    in addresses with ``0x``. If one address has more groups, its additional groups count as
-    different."""
+    """Returns the indexes at which the :func:`groups` of two addresses differ, including surplus
+    groups. Case counts unless the address has ``0x``."""
     first, second = groups(_comparable(address)), groups(_comparable(other))
     shared = min(len(first), len(second))
     differing = [i for i in range(shared) if first[i] != second[i]]
@@ -165,16 +157,16 @@ MAX_VALUE = 200
 PLACEHOLDER = "{txHash}"
 
 KNOWN = frozenset(host for kind in ADDRESS_KINDS.values() for host in kind.explorers)
-"""Hosts of public block explorers. A service's link to any other host is shown as its whole URL,
-never behind the text of an address."""
+"""Hosts of public block explorers. Links to other hosts are never shown behind the text of an
+address."""
 
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
 
 
 def known_page(link: str | None) -> str | None:
-    """Returns ``link`` if it may be shown behind other text, such as an address: an ``https`` link,
-    without a port or a user name, to a host in :data:`KNOWN`. None for any other link."""
+    """Returns ``link`` if it is safe to show behind other text: ``https``, no port or user name,
+    and a host in :data:`KNOWN`. Otherwise None."""
     if not link or len(link) > MAX_TEMPLATE + 3 * MAX_VALUE:
         return None
     if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):

@@ -57,9 +57,6 @@ def _checksum(payload: bytes) -> bytes:
 
 
 def _prefix(network: int) -> bytes:
-    """Returns the bytes that encode the network number at the start of an SS58 payload. A number
-    below 64 takes one byte. A larger number takes two bytes, over which its 14 bits are
-    distributed."""
     if network < 64:
         return bytes([network])
     first = (network & 0xFC) >> 2 | 0x40
@@ -92,9 +89,8 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the checked address, with the chain that its network number belongs to. If
-    ``unlisted`` is True, the number of a chain that is not known here is accepted too, with a
-    warning. Raises AddressProblem for any other text."""
+    """Returns the checked address and the chain of its network number. ``unlisted`` allows an
+    unknown number, which adds a warning. Raises AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:

@@ -25,8 +25,7 @@ def is_point(key: bytes) -> bool:
 
 
 def generated_point(seed: bytes, purpose: str) -> bytes:
-    """Returns thirty-two bytes that are a point of the curve. They depend only on ``seed`` and
-    ``purpose``. Several values are tried, because only about every second one is a point."""
+    """Returns 32 bytes that are a point of the curve, determined by ``seed`` and ``purpose``."""
     attempt = 0
     while True:
         key = expand(seed, f"{purpose} {attempt}", 32)

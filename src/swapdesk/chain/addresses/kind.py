@@ -23,12 +23,8 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 
 class Proof(IntEnum):
-    """How strongly a text's form shows that the text is an address of a kind.
-
-    A text that is an address of two kinds is named after the kind with the stronger proof. If the
-    proof is only ``ANY_WORD``, the text counts as an address only if an address of that kind was
-    asked for.
-    """
+    """How strongly a text's form shows that it is an address of a kind. If several kinds fit, the
+    strongest proof decides. ``ANY_WORD`` counts only if that kind was asked for."""
 
     ANY_WORD = 0
     """Nearly every word has this form, because it is a name without a checksum."""
@@ -38,19 +34,9 @@ class Proof(IntEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """The result of checking one text, an address or a memo, for one kind of chain.
-
-    The ``code`` of an address is one of valid, empty, character, length, checksum, prefix,
-    other_chain, unsafe, pattern, unknown_kind; of a memo one of valid, none, missing, waived,
-    waiver, unused, character, length, range. ``reason`` is a sentence for the screen. ``position``
-    counts characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``.
-    ``account`` is the same for all spellings of an account.
-
-    ``warnings`` never block a payment. A ``doubt`` needs the user's consent before a payment: it
-    says how the payment may be lost, or why a memo may not be the one that was given out. It is
-    empty if there is none. ``proves`` says how strongly the text's form shows that it is such an
-    address.
-    """
+    """The result of checking an address or a memo. ``reason`` is a sentence for the screen;
+    ``position`` counts characters from 1. Send only ``normalized``, which is empty unless ``ok``.
+    ``warnings`` never block a payment; a ``doubt`` needs the user's consent first."""
 
     ok: bool
     code: str
@@ -64,12 +50,9 @@ class Verdict(Struct, frozen=True):
 
 
 class ParsedAddress(Struct, frozen=True):
-    """An address that the reader of its kind accepted: its canonical spelling and what was proven.
-
-    ``network`` names the chain if each chain of the kind has addresses of its own. ``account`` is
-    set if one account has several spellings. ``proves`` is set if this form proves more or less
-    than the other forms of the kind. ``doubt`` is a sentence as in :class:`Verdict`.
-    """
+    """An address that its kind's reader accepted, in canonical spelling. ``network`` names the
+    chain if each chain of the kind has its own addresses; ``account`` is set if one account has
+    several spellings."""
 
     normalized: str
     noun: str = "address"
@@ -82,12 +65,8 @@ class ParsedAddress(Struct, frozen=True):
 
 
 class AddressProblem(ValueError):
-    """Raised if a text is not an address of a kind. ``code`` and ``position`` are those of
-    :class:`Verdict`.
-
-    ``clause`` says why, as the end of the sentence "Not a Bitcoin address: ...". If ``whole`` is
-    True, ``clause`` is the complete message.
-    """
+    """Raised if a text is not an address of a kind. ``clause`` ends the sentence "Not a Bitcoin
+    address: ...", or is the whole message if ``whole`` is True."""
 
     def __init__(
         self, code: str, clause: str, position: int | None = None, *, whole: bool = False
@@ -107,8 +86,7 @@ class AddressProblem(ValueError):
 
 
 def with_article(name: str) -> str:
-    """Returns the name with its indefinite article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``.
-    Abbreviations are read letter by letter."""
+    """Returns the name with its indefinite article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``."""
     spelled = name[:2].isupper() and name[:1] in "AEFHILMNORSX"
     return f"{'an' if spelled or name[:1] in 'AEIOaeio' else 'a'} {name}"
 
@@ -125,9 +103,8 @@ BURNED = "This is a burn address. What is sent to it is lost."
 
 
 def wrong_checksum(position: int | None = None) -> AddressProblem:
-    """Returns the problem to raise for a wrong checksum. ``position`` is the position, counted from
-    1, of a single wrong character that explains the checksum; None if no such character is
-    known."""
+    """Returns the problem to raise for a wrong checksum. ``position``, from 1, is that of the only
+    wrong character, if known."""
     sentence = CHECKSUM_SENTENCE
     if position is not None:
         sentence = f"{sentence} Look at character {position}."
@@ -139,8 +116,8 @@ def burned() -> AddressProblem:
 
 
 def refuse_burned(payload: bytes) -> None:
-    """Raises AddressProblem if the bytes, the key or hash in an address, are all zero, because
-    nobody can spend what is sent there."""
+    """Raises AddressProblem if the key or hash in an address is all zeros: money sent there is
+    lost."""
     if not any(payload):
         raise burned()
 
@@ -169,7 +146,7 @@ def wrong_start(expected: str) -> AddressProblem:
 
 def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> None:
     """Raises AddressProblem for the first character, from index ``start``, that is not in
-    ``alphabet``. ``name`` names the alphabet in the message."""
+    ``alphabet``. ``name`` is the alphabet's name."""
     outside = text[start:].lstrip(alphabet)
     if outside:
         place = len(text) - len(outside) + 1
@@ -182,10 +159,9 @@ MAX_MEMO_ID = 2**64 - 1
 
 
 class Network(Struct, frozen=True):
-    """One of several chains of a kind whose addresses begin differently. ``mark`` is the bech32
-    prefix or the SS58 number with which its addresses begin. ``names`` are further names of the
-    chain, case-folded. ``pattern`` is the published pattern of its addresses, empty if it is that
-    of the kind."""
+    """One of several chains of the same kind. Its addresses begin with ``mark``, a bech32 prefix or
+    an SS58 number. ``names`` are its other names, case-folded. An empty ``pattern`` stands for the
+    kind's pattern."""
 
     mark: str | int
     name: str
@@ -195,12 +171,9 @@ class Network(Struct, frozen=True):
 
 
 class MemoRule(Struct, frozen=True):
-    """The rules for the memo that a payment carries besides its address (contract 5.4).
-
-    If ``largest`` is set, the memo is a number up to ``largest``. If ``largest_id`` is set, a whole
-    number up to ``largest_id`` is a memo id, and any other text is memo text. ``per_client`` is
-    True if exchanges use one address for all clients and give each client a memo.
-    """
+    """The rules for the memo of a payment (contract 5.4). ``largest`` limits chains whose memos are
+    numbers. Up to ``largest_id``, a number is a memo id instead of text. ``per_client`` is True if
+    exchanges tell clients apart by memo."""
 
     label: str
     longest: int = 64
@@ -210,11 +183,8 @@ class MemoRule(Struct, frozen=True):
 
 
 class UnpaidForm(Struct, frozen=True):
-    """A form of address that no payout goes to. It is recognised so that a message can name it.
-
-    If ``when_asked`` is False, the form is not named to a user who was asked for an address of this
-    kind, because the reader of the kind has a better message.
-    """
+    """A form of address that no payout goes to; messages can name it. ``when_asked`` is False if
+    the kind's own reader has a better message."""
 
     called: str
     matches: Callable[[str], bool]
@@ -222,9 +192,8 @@ class UnpaidForm(Struct, frozen=True):
 
 
 class PaymentRequest(Struct, frozen=True):
-    """The payment that a link is written for. ``amount`` is in whole tokens and ``units`` in base
-    units. ``contract`` is None for the chain's coin, ``memo`` is None if there is none, and
-    ``symbol`` is the token's code on the chain."""
+    """The payment that a link is written for: ``amount`` in whole tokens, ``units`` in base units.
+    ``contract`` is None for the chain's coin."""
 
     address: str
     amount: Decimal
@@ -251,26 +220,19 @@ def plain_amount(amount: Decimal) -> str:
 
 
 def link_query(*pairs: tuple[str, str | None]) -> str:
-    """Returns a query string of the pairs whose value is not None, with every value
-    percent-encoded. A space is not written as ``+``, because the specifications read ``+`` as a
-    plus sign."""
+    """Returns a query string of the pairs whose value is not None. Spaces are percent-encoded,
+    because wallets read ``+`` as a plus sign."""
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
 
 
 LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
-"""A function that writes a payment link. It returns None if such a link cannot express the payment,
-for example because the payment is in a token."""
+"""A function that writes a payment link; None if a link cannot express the payment."""
 
 
 class LinkForm(Struct, frozen=True):
-    """The form of the payment links of one URI scheme.
-
-    ``begin`` is how they begin; if it is empty, such links are read but not written. ``path`` is
-    the word that precedes the address in the path or stands in its place. The other fields are
-    names of parameters: ``amount`` for whole tokens, ``units`` for base units, ``address`` for an
-    address that is not in the path. A written link uses the first name in ``memo``. If ``contract``
-    is empty, links cannot name a token, so none is written for a token.
-    """
+    """The form of the payment links of one URI scheme. Links are only read if ``begin`` is empty,
+    and cannot name a token if ``contract`` is empty. ``amount``, ``units``, ``address``,
+    ``contract`` and ``memo`` are names of parameters."""
 
     begin: str = ""
     amount: str = "amount"
@@ -307,8 +269,8 @@ def bare_hash(text: str) -> bytes | None:
 
 
 def marked_hash(text: str) -> bytes | None:
-    """Returns the bytes of a hash written as 64 hexadecimal digits, with or without ``0x``, which
-    people often leave out. None for any other text."""
+    """Returns the bytes of a hash written as 64 hexadecimal digits, with or without ``0x``. None
+    for any other text."""
     match = _HASH.fullmatch(text)
     return bytes.fromhex(match[1]) if match is not None else None
 
@@ -326,14 +288,8 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
 
 
 class AddressKind(Struct, frozen=True, kw_only=True):
-    """A kind of address: its reader, its names in sentences, and everything else that depends on
-    the kind.
-
-    ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the name of its main chain,
-    ``called`` a noun phrase (``a Bitcoin address``). ``needs`` is the end of "BTC on Bitcoin needs
-    ...". ``shape`` is the pattern that a service publishes; it may refuse addresses that the reader
-    accepts.
-    """
+    """A kind of address: its reader, its names in sentences, and all else that depends on the kind
+    (contract 5.1). The reader may accept less than ``shape``, the service's pattern, or more."""
 
     name: str
     chain: str
@@ -346,61 +302,53 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """Returns the checked address that a text contains. Raises AddressProblem if the text is not an
     address of this kind."""
     read_unlisted: Callable[[str], ParsedAddress] | None = None
-    """Reads addresses of chains whose prefix or number is not known to this program. None if all
-    chains of the kind are read by ``read``."""
+    """Reads addresses with an unknown prefix or number; None if ``read`` suffices."""
     colon_after: tuple[str, ...] = ()
-    """Beginnings, in lower case, that are part of an address together with the colon after them,
-    such as ``bitcoincash`` or TON's ``0``. A text with any other beginning before a colon counts as
-    a link."""
+    """Lower-case beginnings that belong to an address together with a colon, such as
+    ``bitcoincash`` or TON's ``0``. Other texts with a colon count as links."""
     unpaid: tuple[UnpaidForm, ...] = ()
     is_secret: Callable[[str], bool] = lambda _: False
     """Returns True for a private key of a chain of this kind."""
     networks: tuple[Network, ...] = ()
-    """The chains of this kind that have an address prefix or number of their own, the main chain
+    """The chains of this kind with an address prefix or number of their own, the main chain
     first."""
 
     marks: tuple[str, ...] = ()
-    """Beginnings, in lower case, of the kind's addresses. An address with such a beginning means
-    the same in upper and lower case. The beginnings are skipped when look-alikes are compared. A
-    text with such a beginning is never read as an address of a kind that proves less."""
+    """Lower-case beginnings of the kind's addresses, whose case does not matter. Comparisons skip
+    them, and weaker kinds never claim such texts."""
     is_name: Callable[[str], bool] | None = None
-    """Returns True for a name made of words, which is shown in one piece and compared by its look.
-    None if the kind has no names."""
+    """Tells whether a text is a name made of words; None for a kind without names."""
 
     opens_with: Decimal = Decimal(0)
     """The smallest amount of the coin, in whole coins, that a new account has to receive."""
     takes_token: str = ""
-    """A sentence that says what the owner of an account has to do before the account can receive a
-    token. Empty if nothing has to be done."""
+    """What an account's owner must do before receiving a token, as a sentence; may be empty."""
 
     memo: MemoRule | None = None
     links: Mapping[str, LinkForm] = {}
     """The URI schemes of the kind's payment links, in lower case, each with the form of its
     links."""
     write_link: LinkWriter | None = None
-    """Writes the payment links that none of the forms in ``links`` can express. None if there are
-    no such links."""
+    """Writes the payment links that no form in ``links`` can express; None if there are none."""
     namespace: str = ""
-    """The CAIP-2 namespace of this kind, such as ``bip122``. Empty for EVM chains: their
-    identifiers (``eip155``) contain a chain id and are read by other code."""
+    """The CAIP-2 namespace, such as ``bip122``; empty for EVM chains, which are read elsewhere."""
     explorers: tuple[str, ...] = ()
     """Hosts of public block explorers."""
 
     contract_shape: str = r"^$"
-    """The pattern of token contracts. By default it matches nothing. On the XRP Ledger and Stellar
-    it matches the issuer of a token, which takes the place of a contract."""
+    """The pattern of token contracts, or of token issuers on the XRP Ledger and Stellar. The
+    default matches nothing."""
     contract_account: Callable[[str], str] = lambda text: text
     """Returns a text that is the same for all spellings of a contract."""
 
     generate: Callable[[bytes, str | int], str]
-    """Makes an address from 32 bytes; no private key exists for the address. The second argument is
-    the ``mark`` of a network if the kind has networks, and an empty text if it has none."""
+    """Makes an address without a private key from 32 bytes and the network's ``mark`` (empty if the
+    kind has no networks)."""
     generate_contract: Callable[[str, bytes], str] = lambda address, _: address
     """Makes a token's contract from a generated address and the seed of that address."""
     hash_bytes: int = 32
     hash_called: str = ""
-    """What a transaction hash of this kind is called, such as ``a Solana signature``. If empty, it
-    is called "a ... transaction hash" with the name of the chain."""
+    """What a transaction hash is called: ``a Solana signature``. Empty for the usual name."""
     read_hash: Callable[[str], bytes | None] = bare_hash
     """Returns the bytes of a transaction hash in any common spelling. None for any other text."""
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
@@ -426,6 +374,6 @@ def require_start(text: str, *beginnings: str) -> None:
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
-    """Returns ``size`` pseudorandom bytes, from which a generated address is made. They depend only
-    on ``seed`` and ``purpose``."""
+    """Returns ``size`` pseudorandom bytes for a generated address, determined by ``seed`` and
+    ``purpose``."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)

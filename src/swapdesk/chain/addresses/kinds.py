@@ -54,16 +54,15 @@ KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
 
 
 def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
-    """Returns the kinds of addresses, those whose form proves most first. If ``above`` is given,
-    returns only kinds that prove more than ``above``."""
+    """Returns the kinds of addresses, the strongest proof first; with ``above``, only those with a
+    stronger proof than ``above``."""
     kinds = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
     return sorted(kinds, key=lambda kind: -kind.proof)
 
 
 class HashReading(Struct, frozen=True):
-    """What a text with the form of a transaction hash may be. ``called`` is a noun phrase for it.
-    ``kinds`` are the names of the kinds of chains whose hashes have this form. ``spellings`` are
-    the ways in which these chains write the hash."""
+    """What a text that looks like a transaction hash can be: a noun phrase, the possible kinds of
+    chains, and the spellings of the hash."""
 
     called: str
     kinds: tuple[str, ...]
@@ -71,8 +70,7 @@ class HashReading(Struct, frozen=True):
 
 
 def read_hash(text: str) -> HashReading | None:
-    """Returns what a transaction hash may be: all kinds of chains whose hashes have this form. None
-    if the text does not have the form of a transaction hash."""
+    """Returns what a transaction hash can be; None if the text does not look like one."""
     readings = [
         (kind, octets)
         for kind in ADDRESS_KINDS.values()
@@ -92,13 +90,12 @@ def read_hash(text: str) -> HashReading | None:
 
 
 _FEW = 2
-"""A hash that fits at most this many kinds of chains is named after the first of them. A hash that
-fits more is only called "a transaction hash"."""
+"""A hash that fits more kinds of chains than this is only called "a transaction hash"."""
 
 
 def _is_of_tezos(text: str) -> bool:
-    """Returns whether the text is an operation hash of Tezos. Tezos is not among the kinds, and its
-    hashes would be mistaken for order ids without this check."""
+    """Returns whether the text is an operation hash of Tezos, which would otherwise be mistaken for
+    an order id."""
     payload = base58.payload(text) if len(text) == 51 and text[0] == "o" else None
     return payload is not None and len(payload) == 34 and payload[:2] == b"\x05\x74"
 
@@ -128,12 +125,8 @@ SEED_BYTES = 32
 
 
 def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str:
-    """Returns an address of a kind, made from a seed of 32 bytes. The same seed always gives the
-    same address, and no private key for the address exists.
-
-    ``chain_name`` chooses the network if the kind has several; None means the main network. Raises
-    ValueError for an unknown kind or a seed of another length.
-    """
+    """Returns the address that a 32-byte seed determines; it has no private key. ``chain_name``
+    chooses the network, None the main one. Raises ValueError."""
     address_kind = _required(kind, seed)
     if not address_kind.networks:
         return address_kind.generate(seed, "")
@@ -143,9 +136,8 @@ def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str
 
 
 def derive_transaction_hash(kind: str, seed: bytes) -> str:
-    """Returns a made-up transaction hash in the form that chains of this kind use. The same seed
-    always gives the same hash. Raises ValueError for an unknown kind or a seed that does not have
-    32 bytes."""
+    """Returns the made-up transaction hash that a 32-byte seed determines. Raises ValueError for an
+    unknown kind or another length."""
     address_kind = _required(kind, seed)
     return address_kind.spell_hash(expand(seed, f"{kind} transaction", address_kind.hash_bytes))[0]
 

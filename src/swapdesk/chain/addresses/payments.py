@@ -70,8 +70,8 @@ def short_memo_label(label: str) -> str:
 
 
 def uses_memo(kind: str) -> bool:
-    """Returns whether payments on this kind of chain carry a memo that exchanges read. True for an
-    unknown kind, so that no memo is lost."""
+    """Returns whether exchanges read memos on this kind of chain. True for an unknown kind, so that
+    no memo is lost."""
     return kind not in ADDRESS_KINDS or _rule(kind) is not None
 
 
@@ -88,12 +88,8 @@ def check_memo(
     chain_name: str | None = None,
     symbol: str | None = None,
 ) -> Verdict:
-    """Returns the verdict on whether ``text`` is a valid memo for this kind of chain. ``needed`` is
-    the chain's ``memoNeeded``; None if unknown, which counts as not needed. Never raises.
-
-    The exact text ``NO MEMO`` waives a needed memo: the payment is sent without one. The phrase
-    itself is never sent as a memo.
-    """
+    """Checks a memo. Never raises. ``needed`` is the chain's ``memoNeeded``; None counts as not
+    needed. The text ``NO MEMO`` waives a needed memo and is itself never sent."""
     label = memo_label(kind)
     if not text:
         return _without(kind, label, needed, chain_name, symbol)
@@ -149,8 +145,6 @@ def _check_text(text: str, rule: MemoRule) -> Verdict:
 
 
 def _is_id(text: str, largest: int) -> bool:
-    """Returns whether the text is a whole number up to ``largest``, written without leading zeros.
-    ``007`` is therefore not an id but text."""
     return set(text) <= _DIGITS and str(int(text)) == text and int(text) <= largest
 
 
@@ -189,18 +183,16 @@ _MADE_BY_PROGRAMS = tuple(
         (r".*\.\.\.", "a text that was cut short"),
     )
 )
-"""Patterns of texts that a spreadsheet, a data frame or a web page may put in place of a memo, each
-with a description of what such a text is."""
+"""Patterns of texts that a spreadsheet, data frame or web page can put in place of a memo, each
+with a description."""
 
 _EXACT_DIGITS = 15
-"""Number of digits of a number that a spreadsheet keeps; it replaces all further digits by zeros.
-Programs that use doubles keep two digits more."""
+"""Number of digits that a spreadsheet keeps of a number; the others become zeros."""
 
 
 def _doubt(text: str, label: str) -> str:
-    """Returns a sentence that says why a memo, although valid, may differ from the memo that the
-    recipient gave out, for example because a spreadsheet changed it. Returns an empty text if
-    nothing suggests this."""
+    """Returns a sentence on why a valid memo can differ from the one given out, as when a
+    spreadsheet changed it. Empty if nothing suggests this."""
     made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
     if not made and _is_rounded(text):
         made = "a number of which only the first digits are left"
@@ -236,14 +228,9 @@ def payment_link(
     decimals: int,
     symbol: str = "",
 ) -> PaymentLink | None:
-    """Returns the link for paying ``amount`` (in whole tokens) to a checked ``address``. None if no
-    link can express the payment; only the plain address can be shown then.
-
-    ``contract`` is None for the chain's own coin, ``memo`` is None or empty if there is none, and
-    ``symbol`` is the token's code on the chain. The result is also None if the amount has more
-    decimal places than ``decimals``, or if ``contract`` does not have the form of a contract.
-    Raises ValueError for an amount that is not above zero.
-    """
+    """Returns the link for paying ``amount`` whole tokens to a checked address. None if no link can
+    express the payment exactly; then show the plain address. ``contract`` is None for the coin.
+    Raises ValueError for an amount not above zero."""
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
     address_kind = ADDRESS_KINDS.get(kind)
@@ -257,8 +244,7 @@ def payment_link(
 
 
 LONGEST = 2_000
-"""Largest number of characters of a payment link. The largest QR code holds more, but nobody scans
-such a code."""
+"""Largest number of characters of a payment link; nobody scans larger QR codes."""
 
 EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
     1: ("Ethereum", "eth"),
@@ -281,14 +267,9 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 
 
 class LinkedPayment(Struct, frozen=True, kw_only=True):
-    """The payment that a link asks for. ``address`` is as written in the link and not checked.
-
-    ``kind`` is the kind of chain that the scheme means. If the scheme means none, ``kind`` is empty
-    and ``chain`` is the link's word for the chain. ``amount`` is in whole tokens, ``units`` in base
-    units; both are None if the link asks for no amount. If ``contract`` is None, an amount is in
-    the chain's coin; a link without an amount then leaves the token open. ``unused`` lists the
-    parts of the link that a payment from here cannot carry.
-    """
+    """The payment that a link asks for; ``address`` is not checked. The amounts are None if the
+    link states none. An amount without ``contract`` is in the chain's coin. ``unused`` lists parts
+    that this desk cannot carry out."""
 
     address: str
     kind: str = ""
@@ -307,8 +288,7 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
 
     @property
     def chain_name(self) -> str:
-        """The name of the chain for a message: ``Base``, ``chain 4217`` or ``Bitcoin``. If the
-        chain has no known name, this is the word that the link uses."""
+        """The chain's name for a message: ``Base``, ``chain 4217``, or the link's own word."""
         if self.chain_id is not None:
             return EVM_CHAINS.get(self.chain_id, (f"chain {self.chain_id}",))[0]
         address_kind = ADDRESS_KINDS.get(self.kind)
@@ -340,9 +320,8 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 
 def is_link(text: str) -> bool:
-    """Returns whether the text begins with a URI scheme or the name of a chain, followed by a
-    colon. If the beginning also occurs in addresses, such as ``bitcoincash:``, the rest of the text
-    must have the form of a link."""
+    """Returns whether the text begins with a URI scheme or chain name and a colon. If addresses can
+    begin so too (``bitcoincash:``), the rest decides."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -356,8 +335,8 @@ def _own_beginnings() -> frozenset[str]:
 
 
 def read_payment_link(text: str) -> LinkedPayment | None:
-    """Returns the payment that ``text`` asks for. None if the text is not a link. Raises
-    AddressProblem for a link that does not ask for a payment, or asks for more than a payment."""
+    """Returns the payment that ``text`` asks for; None if the text is no link. Raises
+    AddressProblem for a link that asks for anything else."""
     if not is_link(text):
         return None
     if len(text) > LONGEST:
@@ -393,8 +372,8 @@ def read_payment_link(text: str) -> LinkedPayment | None:
 
 
 def _caip(scheme: str, parts: list[str]) -> LinkedPayment:
-    """Returns the payment to a CAIP-10 account, written as a namespace, a reference of the chain
-    and an address. ``scheme`` is the namespace, ``parts`` the rest. Raises AddressProblem."""
+    """Returns the payment to a CAIP-10 account, whose namespace is ``scheme``. Raises
+    AddressProblem."""
     if len(parts) != 2 or _CAIP_REFERENCE.fullmatch(parts[0]) is None:
         raise _refused("An address in this form has its chain and itself behind the first colon.")
     reference, address = parts
@@ -410,9 +389,8 @@ def _chain_id(text: str) -> int:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """Returns the parameters of a query by name. Names are in lower case, because some QR codes
-    write links in capitals to save room. Raises AddressProblem for a name with two different
-    values."""
+    """Returns a query's parameters by lower-case name. Raises AddressProblem for a name with two
+    different values."""
     parameters: dict[str, str] = {}
     for pair in query.split("&") if query else ():
         name, _, value = pair.partition("=")
@@ -463,8 +441,8 @@ def _by_scheme(scheme: str, path: str, parameters: dict[str, str]) -> LinkedPaym
 
 
 def _ethereum(path: str, parameters: dict[str, str]) -> LinkedPayment:
-    """Returns the payment of an ERC-681 link: a payment of the coin, or a token's ``transfer``
-    call. Raises AddressProblem for any other call."""
+    """Returns the payment of an ERC-681 link, in coins or by a token's ``transfer``. Raises
+    AddressProblem for other calls."""
     target, _, function = path.partition("/")
     target = target.removeprefix("pay-")
     address, at, chain = target.partition("@")
@@ -497,8 +475,8 @@ def _unused(parameters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _amount(text: str) -> Decimal | None:
-    """Returns the amount that a link asks for, in whole tokens. Returns None for 0, which some
-    wallets write if no amount is asked for. Raises AddressProblem if the text is not an amount."""
+    """Returns the amount in whole tokens; None for 0, with which some wallets leave the amount
+    open. Raises AddressProblem."""
     try:
         return parse_amount(text) or None
     except AmountError:
@@ -506,8 +484,8 @@ def _amount(text: str) -> Decimal | None:
 
 
 def _units(text: str) -> int | None:
-    """Returns the amount that a link asks for, in base units; None for 0. ERC-681 also allows the
-    form ``2.014e18``. Raises AddressProblem if the text is not a whole number."""
+    """Returns the amount in base units, also from a form like ``2.014e18``; None for 0. Raises
+    AddressProblem."""
     match = _EIP681_NUMBER.fullmatch(text)
     try:
         whole = bounded(Decimal(text)) if match is not None else None

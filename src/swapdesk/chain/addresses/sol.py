@@ -22,8 +22,8 @@ NO_CHECKSUM = (
 OFF_CURVE = (
     "This address belongs to a program, not to a key. Only that program can move what it gets."
 )
-"""The sentence of doubt about an address that belongs to a program. Such an address may be a token
-account, in which a payout is lost, or the vault of a multisig."""
+"""The doubt about an address that belongs to a program. A payout to a token account is lost; the
+vault of a multisig is fine."""
 
 _PROGRAMS = {
     "11111111111111111111111111111111": "the system program",
@@ -37,8 +37,8 @@ _PROGRAMS = {
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address, with a warning that no checksum protects it and, for the address
-    of a program, a doubt. Raises AddressProblem for any other text."""
+    """Returns the checked address, always with the warning that it has no checksum; a program's
+    address has a doubt. Raises AddressProblem."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), range(SHORTEST, LONGEST + 1))
     if text in _PROGRAMS:

@@ -25,13 +25,13 @@ NO_CHECKSUM = (
 )
 
 _LAST_RESERVED = 0xFFFF
-"""The highest number that is refused as a reserved address. Packages and objects of the system have
-short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
+"""The highest number that is refused as a reserved address; the system uses short numbers such as
+0x5 and 0x403."""
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address in lower case. Raises AddressProblem for any other text. An
-    address with fewer than 64 digits is refused, too, rather than filled up with zeros."""
+    """Returns the checked address in lower case. Raises AddressProblem, also for fewer than 64
+    digits."""
     require_start(text, "0x")
     if "::" in text:
         raise AddressProblem("unsafe", "it is the type of a coin, not an account")

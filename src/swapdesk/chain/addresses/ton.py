@@ -69,8 +69,8 @@ def is_test_only(text: str) -> bool:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address in the user-friendly form that wallets accept. A raw address is
-    converted to the non-bounceable form. Raises AddressProblem for any other text."""
+    """Returns the checked address in the user-friendly form; a raw address gets the non-bounceable
+    form. Raises AddressProblem."""
     workchain_text, colon, digits = text.partition(":")
     if colon:
         return _read_raw(workchain_text, digits)
@@ -125,8 +125,8 @@ def _contract_account(text: str) -> str:
 
 
 def _read_hash(text: str) -> bytes | None:
-    """Returns the bytes of a transaction hash in hexadecimal or in either alphabet of base64, with
-    or without padding, as explorers write it. None for any other text."""
+    """Returns the bytes of a transaction hash in hexadecimal or any base64; None for other
+    texts."""
     digits = text.removesuffix("=")
     if len(digits) != _HASH_LENGTH or set(digits) <= _BASE58:
         # Without any sign of base64 it is as likely an address of another chain.

@@ -58,15 +58,15 @@ def decode_blocks(text: str) -> bytes:
 
 
 def encode_address(network: int, body: bytes) -> str:
-    """Returns the address of a network byte and a body. The body consists of the two public keys
-    and, in an integrated address, a payment id."""
+    """Returns the address of a network byte and a body: two public keys and, if integrated, a
+    payment id."""
     payload = bytes([network]) + body
     return encode_blocks(payload + keccak(payload)[:4])
 
 
 def decode_address(text: str) -> tuple[int, bytes]:
     """Returns the network byte and the body of an address of any Monero network. Raises Base58Error
-    if the text is not such an address."""
+    for other texts."""
     whole = decode_blocks(text)
     if len(whole) not in _LENGTHS.values() or keccak(whole[:-4])[:4] != whole[-4:]:
         raise base58.Base58Error("the checksum does not hold")

@@ -36,8 +36,7 @@ _SPECIAL = frozenset(
         "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh",
     }
 )
-"""Special accounts of the XRP Ledger whose keys nobody has: the accounts zero, one, names,
-not-a-number and genesis."""
+"""Special accounts of the XRP Ledger whose signing keys nobody has."""
 
 
 def is_x_address(text: str) -> bool:
@@ -47,9 +46,8 @@ def is_x_address(text: str) -> bool:
 
 
 def x_address_parts(text: str) -> tuple[str, str] | None:
-    """Returns the classic address and the tag in an X-address of the main network; the tag is an
-    empty text if the X-address has none. Returns None for any other text, and for an X-address with
-    flags that XLS-5 does not define."""
+    """Returns the classic address and tag of an X-address on the main network; the tag is empty if
+    there is none. None for any other text."""
     payload = _x_payload(text)
     if payload is None or X_ADDRESS_VERSIONS[payload[:2]] != "main":
         return None
@@ -70,8 +68,6 @@ def _x_payload(text: str) -> bytes | None:
 
 
 def _taken_apart(text: str) -> str:
-    """Returns a message that says what to enter in place of an X-address: its classic address and
-    its tag, if they can be read."""
     parts = x_address_parts(text)
     if parts is None:
         return (
@@ -88,8 +84,8 @@ def _taken_apart(text: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked classic address. Raises AddressProblem, also for an X-address; the
-    message then says what to enter in its place."""
+    """Returns the checked classic address. Raises AddressProblem; for an X-address, the message
+    says what to enter instead."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
     require_start(text, "r")

@@ -35,8 +35,8 @@ _WORD = 32
 
 
 def read_symbol(answer: bytes) -> str | None:
-    """Returns the symbol in the return data of ``symbol()``, which is an ABI-encoded text or, in
-    the earliest tokens, 32 bytes. Returns None if the data is neither."""
+    """Returns the symbol in a contract's answer to ``symbol()``: a text or, from old tokens, 32
+    bytes. None for anything else."""
     raw = answer.rstrip(b"\0") if len(answer) == _WORD else text_in(answer)
     try:
         return raw.decode() or None if raw is not None else None

@@ -16,8 +16,7 @@ class CalldataError(ValueError):
 
 
 class Method(Struct, frozen=True, dict=True):
-    """A method of a contract. ``types`` are the types of its arguments, as its signature states
-    them. ``names`` are the names of the arguments, used as keys in the result of :meth:`read`."""
+    """A method of a contract: the types of its arguments, and their names for :meth:`read`."""
 
     name: str
     types: tuple[str, ...]
@@ -45,10 +44,8 @@ class Method(Struct, frozen=True, dict=True):
             raise CalldataError(f"{self.name}: {error}") from error
 
     def read(self, data: bytes) -> dict[str, Any]:
-        """Returns the arguments in the calldata of a call, by name: addresses with their checksum,
-        numbers as integers. Raises CalldataError unless the data is byte for byte what :meth:`call`
-        returns for these arguments; other layouts, unused bytes and padding that is not zero are
-        therefore refused."""
+        """Returns the arguments in calldata, by name. Raises CalldataError unless :meth:`call`
+        would return exactly these bytes."""
         from eth_abi.abi import decode
         from eth_abi.exceptions import DecodingError
 
@@ -82,8 +79,8 @@ def text_in(data: bytes) -> bytes | None:
 
 
 def method(signature: str, names: str = "", *, payable: bool = False) -> Method:
-    """Returns the method with this signature. ``names`` are the names of its arguments, separated
-    by spaces, for example ``method("transfer(address,uint256)", "to amount")``."""
+    """Returns the method with this signature. ``names`` are its arguments' names, separated by
+    spaces: ``method("transfer(address,uint256)", "to amount")``."""
     name, _, rest = signature.partition("(")
     types = _split(rest.removesuffix(")"))
     return Method(name, types, tuple(names.split()), payable)

@@ -57,8 +57,8 @@ NO_METHOD = -32601
 
 
 class EvmRefused(NodeRefused):
-    """Raised if the node answered with an error. ``data`` is the data in the answer. ``words`` is
-    the decoded reason of a revert; if there is none, the node's message."""
+    """Raised if the node answered with an error. ``words`` is the reason of a revert or the node's
+    message."""
 
     def __init__(self, code: int, message: str, data: bytes = b"") -> None:
         super().__init__(code, revert_words(data) or message)
@@ -138,9 +138,8 @@ class Transaction(Struct, frozen=True):
 
 
 class SimulatedCall(Struct, frozen=True):
-    """The outcome of a simulated call. ``logs`` is None if the node does not report events. A
-    transfer of the native coin appears in ``logs`` as an ERC-20 transfer with the contract
-    0xee..ee. ``words`` is the reason of a failure."""
+    """The outcome of a simulated call. ``logs`` is None if the node reports no events; coin
+    transfers appear as ERC-20 transfers of the contract 0xee..ee."""
 
     succeeded: bool
     output: bytes
@@ -295,16 +294,12 @@ def calling(call: Call, block: str = "latest") -> Request:
 
 
 class EvmClient(NodeHttp):
-    """A client of an EVM node. ``deadline`` limits every call, in seconds.
-
-    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and sends its request only
-    once.
-    """
+    """A client of an EVM node. ``deadline`` limits every call, in seconds. Methods raise
+    NodeUnreachable, NodeUncertain or EvmRefused, and never repeat a request."""
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """Sends several reads together, up to :data:`BATCH_LIMIT` in one request, and returns their
-        results in the sequence of ``requests``. For a read that the node refused, the list has an
-        EvmRefused instead of a result."""
+        """Sends several reads, up to :data:`BATCH_LIMIT` per request, and returns the results in
+        order. A refused read gives an EvmRefused in the list."""
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
@@ -335,29 +330,24 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_getBalance", address, "latest"))
 
     async def nonce(self, address: str, *, pending: bool = True) -> int:
-        """Returns the nonce for the account's next transaction. If ``pending`` is True,
-        transactions that wait in the node's pool count as executed."""
+        """Returns the nonce for the account's next transaction. With ``pending``, transactions
+        waiting in the node's pool count as executed."""
         block = "pending" if pending else "latest"
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """Returns the data that a call would return if it were executed now. Raises EvmRefused if
-        the call reverts; its ``words`` say why."""
+        """Returns the data that a call would return now. Raises EvmRefused if it reverts; ``words``
+        say why."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Returns the amount of gas that a call needs. Raises EvmRefused if the call reverts; its
-        ``words`` say why."""
+        """Returns the gas that a call needs. Raises EvmRefused if it reverts; ``words`` say why."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Simulates calls one after the other without changing the chain, and returns the outcome
-        of each, with its events.
-
-        A node without ``eth_simulateV1`` can only simulate a single call, and does not report its
-        events. Several calls raise EvmRefused on such a node, because no call would see the effects
-        of the calls before it.
-        """
+        """Simulates calls in sequence without changing the chain. A node that lacks
+        ``eth_simulateV1`` can only simulate one call, reports no events, and makes several calls
+        raise EvmRefused."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:
@@ -402,8 +392,8 @@ class EvmClient(NodeHttp):
         return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
-        """Returns the events of the contract at ``address``, oldest first. ``topics`` are the
-        values that an event's topics must have, by position; None matches every value."""
+        """Returns the events of a contract, oldest first. ``topics`` filter them by position; None
+        matches every value."""
         wanted = {
             "address": address,
             "topics": list(topics),
@@ -415,9 +405,9 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Sends a signed transaction to the node and returns its hash, also if the node already had
-        the transaction. After NodeUncertain the node may have accepted the transaction; it is safe
-        to send the same bytes again."""
+        """Sends a signed transaction and returns its hash, also if the node already had the
+        transaction. After NodeUncertain it may have been accepted; sending the same bytes again is
+        safe."""
         own = "0x" + keccak(raw).hex()
         try:
             answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))
@@ -431,8 +421,6 @@ class EvmClient(NodeHttp):
 
 
 def _whole(result: Any) -> Any:
-    """Returns a result of a batch. If it is the exception for a read that the node refused, raises
-    that exception."""
     if isinstance(result, EvmRefused):
         raise result
     return result

@@ -66,11 +66,11 @@ class RpcCode(IntEnum):
     BAD_PARAMS = -32602
     INTERNAL = -32603
     REFUSED = -32000
-    """The request was understood but not carried out: for example because the token is unknown,
-    there is too little money, or the key was already used for a different leg."""
+    """The request was not carried out, for example for lack of money or because its idempotency key
+    belongs to another leg."""
     NO_ADDRESS = -32001
-    """The exchange has no free deposit address on this chain, because an open order waits for its
-    deposit at each of its fixed addresses."""
+    """The exchange has no free deposit address on this chain: open orders occupy all of its fixed
+    addresses."""
     DOWN = -32002
     """The node of a chain that the call needs gives no answer."""
     LIMIT = -32005
@@ -80,8 +80,8 @@ class RpcCode(IntEnum):
 
 
 OPENING_SECONDS = 20.0
-"""Deadline in seconds for calls that send a transaction. It is long because the sandbox may first
-have to start the chain."""
+"""Deadline in seconds for calls that send a transaction, during which the sandbox may have to start
+the chain."""
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
@@ -101,9 +101,8 @@ class LedgerClient(NodeHttp):
         self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """Calls a method of the ledger node and returns its result as plain JSON values, with
-        numbers as WireNumber. Raises NodeError. If the call needs a chain whose node is down, it
-        raises NodeUnreachable, and nothing has happened."""
+        """Calls the ledger node and returns JSON values with numbers as WireNumber. Raises
+        NodeError. NodeUnreachable means that nothing happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

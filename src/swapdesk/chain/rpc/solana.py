@@ -34,8 +34,7 @@ class Blockhash(Struct, frozen=True):
 
 
 class TokenHolding(Struct, frozen=True):
-    """The balance of one token account. ``units`` are base units of the token, ``mint`` identifies
-    the token, and ``account`` is the address of the token account."""
+    """The balance of one token account, in base units of the token ``mint``."""
 
     account: str
     mint: str
@@ -69,9 +68,8 @@ class BalanceChanges(Struct, frozen=True):
 
 
 class SimulationResult(Struct, frozen=True):
-    """The result of a simulated transaction. ``error`` is Solana's JSON for the reason why the
-    transaction would fail, None if it would succeed. ``units`` are the compute units used.
-    ``moves`` are the changed balances, None if the node reports none."""
+    """The result of a simulated transaction. ``error`` is Solana's JSON, None for success;
+    ``moves`` are changed balances, None if not reported."""
 
     error: Any
     units: int | None
@@ -79,8 +77,8 @@ class SimulationResult(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """The state of an executed transaction. ``error`` is Solana's JSON for a failure, None for
-    success. A transaction that failed paid its fee and moved nothing else."""
+    """The state of an executed transaction. ``error`` is Solana's JSON, None for success. A failed
+    transaction cost its fee and moved nothing else."""
 
     slot: int
     level: Level
@@ -95,8 +93,8 @@ def read_holdings(value: Any) -> list[TokenHolding]:
 
 
 def read_delegations(value: Any) -> list[Delegation]:
-    """Returns the delegations in a node's answer that lists an owner's token accounts. A delegation
-    allows somebody other than the owner to take tokens out of an account."""
+    """Returns the delegations in a node's list of token accounts: permissions for others to take
+    the owner's tokens."""
     return [
         Delegation(
             address,
@@ -116,8 +114,6 @@ def _token_accounts(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _counted(value: Any) -> tuple[int, int]:
-    """Returns an amount in a node's answer as two integers: its base units, and the decimals of its
-    token."""
     amount = _of(dict, value)
     return _units(amount.get("amount")), require_int(amount.get("decimals"))
 
@@ -229,8 +225,8 @@ class SolanaClient(NodeHttp):
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
-        """Returns what a transaction would do. The transaction need not be signed. ``keys`` are the
-        accounts of its message, in the sequence of the message."""
+        """Returns what a transaction, signed or not, would do. ``keys`` are the accounts of its
+        message, in sequence."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
@@ -242,10 +238,9 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction and returns its signature, which does not prove that the
-        transaction was executed. A transaction that was executed earlier counts as sent. Raises
-        NodeRefused or NodeUnreachable if it was not sent, and NodeUncertain if that is not
-        known."""
+        """Sends a signed transaction and returns its signature, which does not prove execution. It
+        is safe to send it again. Raises NodeRefused or NodeUnreachable if it was not sent,
+        NodeUncertain if that is unknown."""
         signature = first_signature(transaction)
         options = {
             "encoding": "base64",
@@ -264,8 +259,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """Returns the state of a transaction. None if this node has not executed the transaction,
-        which may still be executed as long as its blockhash is valid."""
+        """Returns the state of a transaction. None if this node has not executed it, which can
+        still happen while its blockhash is valid."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)
@@ -280,8 +275,8 @@ class SolanaClient(NodeHttp):
         return Status(require_int(entry.get("slot")), level, entry.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
-        """Returns the signatures of the newest transactions that name an address, at most ``most``,
-        newest first. Failed transactions are included."""
+        """Returns the signatures of the ``most`` newest transactions that name an address, newest
+        first, failed ones included."""
         asked = self._options["commitment"]
         options = {
             "commitment": "confirmed" if asked == "processed" else asked,

@@ -45,22 +45,22 @@ def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit transaction that the service names now or named earlier. None
-    if the service never named one."""
+    """Returns the hash of the deposit transaction that the service names or once named; None if it
+    never did."""
     named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit transaction that this desk sent or, if it sent none, of the
-    one that the service names. None if neither is known."""
+    """Returns the hash of this desk's deposit transaction, or else of the one that the service
+    names; None if neither is known."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
 
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit transaction that the service names, if it differs from the
-    transaction that this desk sent. None if the two are equal or one of them is unknown."""
+    """Returns the hash of the deposit that the service names, if this desk sent another one;
+    otherwise None."""
     own, named = own_payment(made), named_deposit(order, made)
     if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None
@@ -87,15 +87,15 @@ class DepositDestination(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A warning not to pay to the address a second time, as part of a sentence."""
+        """A warning, as part of a sentence, not to pay to the address a second time."""
         return ARRIVED if self.arrived else ON_ITS_WAY
 
 
 def deposit_destination(
     tracked: TrackedOrder, made: Sequence[OrderTransaction]
 ) -> DepositDestination | None:
-    """Returns where the deposit went. Returns None for a DEX swap, if neither this desk nor the
-    service knows of a deposit, or if the deposit address is withheld or unknown."""
+    """Returns where the deposit went. None for a DEX swap, without a known deposit, and if its
+    address is withheld or unknown."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)
     hidden = tracked.withheld is not None and not ended(display_of(order))
@@ -110,16 +110,14 @@ def deposit_destination(
 
 
 NOISE = Decimal("0.000001")
-"""The largest difference between an amount and a whole number of the token's smallest units, in
-smallest units, that is treated as noise: the amount is rounded to that whole number."""
+"""Largest distance from a whole number of smallest units that is rounded away."""
 
 _WIDE = Context(prec=200)
 
 
 class PayableAmount(Struct, frozen=True):
-    """The amount to send for an order. ``exact`` is the number to send and to copy, and ``shown``
-    is its text with grouped digits. ``note`` is a sentence that explains why ``exact`` differs from
-    the service's amount, or None if it does not."""
+    """The amount to send for an order. ``exact`` is the number, ``shown`` its text with grouped
+    digits. ``note`` is why it differs from the service's amount, or None."""
 
     exact: Decimal
     shown: str
@@ -129,9 +127,8 @@ class PayableAmount(Struct, frozen=True):
 def payable_amount(
     order: Order, decimals: int | None, symbol: str | None = None
 ) -> PayableAmount | None:
-    """Returns the amount to send, rounded to ``decimals`` places if they are known. Returns None if
-    the service names no amount. ``symbol`` is the token's symbol for the note; if None, the order's
-    symbol is used."""
+    """Returns the amount to send, rounded to ``decimals`` places if they are known. None if the
+    service names no amount. ``symbol`` None takes the order's."""
     amount = order.in_amount
     if amount is None:
         return None
@@ -159,8 +156,8 @@ def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
 
 
 def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
-    """Returns the token to send: the token that the user confirmed, or, for an order without an
-    intent, the token that the order names. None if neither is known."""
+    """Returns the token to send: the one that the user confirmed, or else the one that the order
+    names. None if neither is known."""
     if tracked.intent is not None:
         return tracked.intent.token_in
     token = tracked.order.in_token
@@ -175,13 +172,9 @@ def symbol_to_pay(tracked: TrackedOrder) -> str:
 def deposit_known(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> PaidOnChain | None:
-    """Returns the deposit as chains show it, with all its payments added up to one. Returns None if
-    no chain shows it. The service does not report what arrived (contract 8.1).
-
-    The sum consists of the payments that were looked up on chains and of this desk's own payment,
-    once its chain confirmed it. The own payment's amount was compared with the order before it was
-    signed.
-    """
+    """Returns the deposit as chains show it: one sum of payments that were looked up and of this
+    desk's own confirmed payment. None if no chain shows it. The service does not report what
+    arrived (contract 8.1)."""
     own = own_payment(made) if made else tracked.own_payment
     if own is None or own.fate != "confirmed" or own.by == "faucet":
         return tracked.deposit
@@ -206,8 +199,8 @@ def deposit_known(
 
 
 def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
-    """Returns how much of a refunded deposit the provider kept, in token units. Returns None for a
-    DEX swap, and if the amount that arrived or the amount that was refunded is not known."""
+    """Returns how much of a refunded deposit the provider kept, in token units. None for a DEX
+    swap, or if an amount is unknown."""
     if deposit is None or not deposit.moved or deposit.amount is None or order.is_dex:
         return None
     if order.refund_amount is None or _other_token(order, deposit):
@@ -216,8 +209,8 @@ def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
 
 
 def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
-    """Returns whether a chain shows that another amount or another token was deposited than the
-    order asked for. False for a DEX swap."""
+    """Returns whether a chain shows another amount or token than the order asked for. False for a
+    DEX swap."""
     if not deposit.moved or order.is_dex:
         return False
     return _other_token(order, deposit) or (
@@ -226,8 +219,8 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """Returns whether a list marks the order's amount to send as "asked for". It does so if another
-    amount is known, or suspected, to have arrived."""
+    """Returns whether a list marks the order's amount as "asked for", because another one is known
+    or suspected to have arrived."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)
@@ -241,9 +234,8 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """Returns the amounts to show as sent. The first is the amount that a chain shows, if one does.
-    The amount that the order asks for follows, unless the deposit matches it. Each entry is a label
-    (``You sent``, ``Asked for``), an amount in token units, a symbol and a chain name."""
+    """Returns the amounts to show as sent, each with label, amount in token units, symbol and chain
+    name: what a chain shows, then what the order asks for if that differs."""
     order, deposit = tracked.order, deposit_known(tracked, made)
     amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:

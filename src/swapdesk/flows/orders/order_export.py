@@ -35,9 +35,8 @@ from swapdesk.wire.encoding.codec import encode_json
 
 FORMULA = frozenset("=+-@\t\r＝＋－＠")
 _FORMULA = r"(?:^|(?<=;))%s(?='*(?:\s*[=+\-@＝＋－＠]|(?<!;)[\t\r]))"
-"""Matches where a spreadsheet would begin a formula: at the start of a cell, or after a semicolon,
-which separates cells in places where the decimal sign is a comma. Apostrophes may stand before the
-formula; ``%s`` is an apostrophe to be removed, or empty."""
+"""The start of a formula in a spreadsheet cell, also after a semicolon. ``%s`` is an apostrophe or
+empty."""
 _OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
@@ -50,8 +49,8 @@ Made = Mapping[str, Sequence[OrderTransaction]]
 
 
 def export_rows(orders: Iterable[TrackedOrder], now: datetime, made: Made) -> list[dict[str, Any]]:
-    """Returns one flat row for each order, with the names of :data:`COLUMNS` as keys. Amounts are
-    Decimals, times are aware datetimes."""
+    """Returns one flat row for each order, by the names of :data:`COLUMNS`. Amounts are Decimals,
+    times aware datetimes."""
     return [_row(tracked, now, made.get(tracked.service_id, ())) for tracked in orders]
 
 
@@ -72,8 +71,8 @@ def export_name(now: datetime, form: ExportForm) -> str:
 
 
 def write_export(first: Path, content: bytes) -> Path:
-    """Writes a new file with mode 0600 and returns its path. The path is ``first``, with a number
-    appended to the stem if that name is taken. Raises OSError."""
+    """Writes a new file with mode 0600 and returns its path: ``first``, with a number if that is
+    taken. Raises OSError."""
     first.parent.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         path = first if not number else first.with_name(f"{first.stem}-{number}{first.suffix}")
@@ -86,11 +85,8 @@ def write_export(first: Path, content: bytes) -> Path:
 
 
 def write_export_file(path: Path, content: bytes) -> None:
-    """Writes the export to the path that the user named. Raises OSError.
-
-    An existing file is replaced as a whole; if ``path`` is a symbolic link, the file it points to
-    is replaced. A pipe or a device is written into, because other programs hold it open.
-    """
+    """Writes the export to ``path``. Raises OSError. An existing file, or the target of a symbolic
+    link, is replaced as a whole; a pipe or device is written into."""
     try:
         regular = stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
@@ -105,9 +101,8 @@ def write_export_file(path: Path, content: bytes) -> None:
 
 
 def export_directory(home: Home, person: Path) -> Path:
-    """Returns the directory for exports: ``Downloads`` in the user's home directory ``person``.
-    Returns ``exports`` in the desk's data directory instead if ``Downloads`` does not exist, or if
-    the desk keeps all its files in one directory."""
+    """Returns the directory for exports: ``Downloads`` in the home directory ``person``, or else
+    ``exports`` in the desk's data directory."""
     downloads = person / "Downloads"
     own = home.config == home.data
     return downloads if downloads.is_dir() and not own else home.data / "exports"
@@ -119,8 +114,8 @@ class UnknownForm(ValueError):
 
 
 def form_of(path: Path) -> ExportForm:
-    """Returns the export form that the suffix of ``path`` names. Raises UnknownForm, whose message
-    proposes a file name with the most similar suffix."""
+    """Returns the export form for the suffix of ``path``. Raises UnknownForm with a proposal for
+    the name."""
     suffix = path.suffix.lower()
     forms: tuple[ExportForm, ...] = ("csv", "json")
     known = {f".{form}": form for form in forms}
@@ -132,8 +127,8 @@ def form_of(path: Path) -> ExportForm:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Writes a temporary file beside ``path`` and then makes it appear at ``path`` by a hard link,
-    so that a reader sees the whole file or none."""
+    """Writes ``content`` so that a reader of ``path`` sees the whole file or none. An existing file
+    is not replaced."""
     beside = path.with_name(f".{path.name}.part")
     write_private(beside, content, replace=True)
     try:
@@ -192,8 +187,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
-    """Returns the hashes of the transactions with one of ``roles``, joined by blanks, or None if
-    there are none. Failed transactions are left out, because they moved nothing."""
+    """Returns the hashes of transactions in ``roles``, joined by blanks, or None. Failed
+    transactions moved nothing and are left out."""
     hashes = [sent.hash for sent in made if sent.role in roles and sent.fate != "failed"]
     return " ".join(hashes) or None
 
@@ -207,8 +202,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def csv_cell(value: Any) -> str:
-    """Returns a value as the text of a CSV cell: a Decimal with all its digits, a time in ISO 8601,
-    a text made :func:`inert`. None becomes an empty text."""
+    """Returns a value as the text of a CSV cell: a Decimal with all digits, a time in ISO 8601, a
+    text made :func:`inert`."""
     if value is None:
         return ""
     if isinstance(value, bool):

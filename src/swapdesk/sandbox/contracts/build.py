@@ -60,19 +60,19 @@ _ERRORS: dict[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = {
         ("InvalidInitialization", ()),
     ),
 }
-"""The errors with which each contract reverts, by contract: name and parameters (name, type). They
-are written here because Vyper has no declarations of errors from which they could be taken."""
+"""The errors with which each contract reverts: names and parameters (name, type). Vyper does not
+declare them."""
 
 
 def contracts() -> list[str]:
-    """Returns the names of the contracts to compile. Sources that are modules, which other
-    contracts include, are left out."""
+    """Returns the names of the contracts to compile, without modules that other contracts
+    include."""
     return sorted(path.stem for path in SOURCES.glob("*.vy") if path.stem not in MODULES)
 
 
 def compiled(name: str) -> str:
-    """Returns the artefact of a contract as JSON text. The text is the same whenever sources and
-    compiler are the same."""
+    """Returns the artefact of a contract as JSON text, always the same for the same sources and
+    compiler."""
     from vyper.compiler import compile_from_file_input
     from vyper.compiler.input_bundle import FilesystemInputBundle
     from vyper.compiler.settings import Settings
@@ -93,11 +93,8 @@ def compiled(name: str) -> str:
 
 
 def digest(name: str, document: dict[str, Any]) -> str:
-    """Returns the SHA-256 of an artefact and of everything that it is made from: sources, compiler
-    version and this program.
-
-    It shows without compiling whether an artefact belongs to the present source.
-    """
+    """Returns the SHA-256 of an artefact, its sources, the compiler version and this program. It
+    shows whether the artefact is current."""
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
     for path in (Path(__file__), *sources):

@@ -46,7 +46,7 @@ chain."""
 BUNDLER = "bundler"
 """Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
-"""Account that sends the transactions which move the pools to the market's prices."""
+"""Account whose transactions bring the pools back to the market's prices."""
 
 COINS = 10**6 * 10**18
 """Wei for gas that each account of ``PARTIES``, and each wallet of an exchange, has in block 0."""
@@ -56,8 +56,8 @@ PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 
 def parties_of(key: bytes) -> dict[str, str]:
-    """Returns the addresses of the accounts that ``PARTIES`` names, by name. They depend on
-    ``key``, the sandbox's secret (``sandbox.key``), and are the same on every chain."""
+    """Returns the addresses of the accounts in ``PARTIES``, by name. They depend on ``key``, the
+    sandbox's secret, but not on the chain."""
     return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
@@ -137,11 +137,8 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """Returns the contract of a token that is not a native coin.
-
-    A token that has no known address in the table of tokens gets a plain contract, even if it
-    shares its symbol with a known token.
-    """
+    """Returns the contract of a token other than a coin. A token without a known address gets a
+    plain contract, even if it has a known symbol."""
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -154,15 +151,15 @@ BASALT, FATHOM = "ba", "fa"
 """Codes of the venues that have pools."""
 
 STEADY_SWING = 30
-"""A token is steady if the largest drift of its price is below this many basis points. Steady
-tokens are traded against USDC."""
+"""A token is steady if its largest price drift is below this many basis points. Steady tokens are
+traded against USDC."""
 
 _FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
 """Fees of pools in parts of 10,000, by venue and by whether both tokens of the pool are steady."""
 _DEPTHS = ((10, 40_000_000), (40, 12_000_000), (100, 4_000_000))
 _SHALLOW = 1_500_000
-"""Dollars on each side of a Basalt pool on Ethereum for an asset whose rank is behind all entries
-of ``_DEPTHS``."""
+"""Dollars on each side of a Basalt pool on Ethereum for an asset ranked behind all of
+``_DEPTHS``."""
 _CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
 _FATHOM_PARTS = 25
 _SUPPLY_PARTS = 20
@@ -172,10 +169,8 @@ _FATHOM_BOUGHT = 5
 
 
 class Pool(Struct, frozen=True, dict=True):
-    """A pool of two tokens; ``token0`` is the token with the lower address.
-
-    ``fee`` is in parts of 10,000; ``depth`` is the value of each side in dollars, at base prices.
-    """
+    """A pool of two tokens, ``token0`` with the lower address. ``fee`` is in parts of 10,000,
+    ``depth`` in dollars on each side."""
 
     chain: str
     venue: str
@@ -296,11 +291,7 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token contract of any kind.
-
-    ``units`` are the balances by holder. A wrapped coin stores no supply: its supply is the
-    contract's coin balance.
-    """
+    """Returns the storage of a token contract with the balances ``units`` by holder."""
     slots = artefact(contract.kind).slots
     storage: Storage = {
         **text(slots["ledger.name"], contract.name),
@@ -332,8 +323,8 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Returns the storage of ``Router`` or ``PermitRouter``. Each entry of ``pools`` names two
-    tokens and the pool of these tokens."""
+    """Returns the storage of ``Router`` or ``PermitRouter``. ``pools`` are triples of two tokens
+    and their pool."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -343,8 +334,7 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """Returns the storage of a contract that stores only addresses; ``addresses`` maps the names of
-    its variables to them."""
+    """Returns the storage of a contract that stores only addresses, given by variable name."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -358,13 +348,12 @@ ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
 SENDER_CREATOR = checksummed("0x" + seed_bytes("contract", "sender creator")[:20].hex())
 """Address of the contract that calls factories of smart accounts for the EntryPoint."""
 NOBODY = "0x000000000000000000000000000000000000dEaD"
-"""Owner of the implementation behind the smart accounts' proxies, so that nobody can ever control
-that implementation."""
+"""Owner of the code behind the smart accounts' proxies; nobody has its signing key."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""Largest value in US dollars that the solver, and also the relayer, holds of each token that is in
-a pool."""
+"""Largest value in US dollars that the solver and the relayer each hold of a token that is in a
+pool."""
 _INVENTORY_PARTS = 25
 _KEEPER_TIMES = 3
 """The keeper's contract holds this many times the amount that a token's pools hold."""
@@ -379,8 +368,7 @@ Contracts = dict[str, tuple[str, Storage]]
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Returns the tokens that have a contract on an embedded chain: the enabled tokens of
-    ``tokens.tsv`` with an address."""
+    """Returns the enabled tokens of ``tokens.tsv`` that have a contract on an embedded chain."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -395,8 +383,8 @@ _HONEST = frozenset(HONEST_ROWS)
 
 
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
-    """Returns the contracts and accounts of block 0 of a chain, by address, for the sandbox with
-    this ``sandbox.key``."""
+    """Returns the contracts and accounts of a chain's block 0, by address. ``key`` is the
+    ``sandbox.key``."""
     parties = parties_of(key)
     allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
@@ -460,8 +448,6 @@ def _router(chain: str, name: str, venue: str) -> tuple[str, Storage]:
 
 
 def _tokens(chain: str, parties: Mapping[str, str], key: bytes) -> dict[bytes, Allocation]:
-    """Returns the token contracts. The contract of a wrapped coin holds enough coins to cover all
-    holdings."""
     pooled = _pooled(chain)
 
     @cache
@@ -493,13 +479,8 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns the balances of a token by holder in block 0, and the allowances.
-
-    ``pooled`` are the addresses of the token's pools with their reserves. The treasury gets what
-    remains of the circulating supply after the other holders listed here; its share of a wrapped
-    coin is a fixed amount instead. The wallets of the exchanges are not included: the caller adds
-    them.
-    """
+    """Returns a token's balances and allowances in block 0, without the exchanges' wallets. The
+    treasury gets the rest of the supply."""
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:
@@ -518,8 +499,6 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the circulating supply of the token's asset in base units. Every chain has the whole
-    supply, not a share of it."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

@@ -49,13 +49,8 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to swap in that moves a pool to ``ratio`` (``reserve_in`` over
-    ``reserve_out``), fee included, rounded down.
-
-    Returns 0 if the ratio is already reached or exceeded. With ``x`` and ``y`` for the reserves and
-    ``k`` for 10,000 minus the fee, the amount ``a`` solves the quadratic equation ``(x + a)(10000 x
-    + k a) = ratio * y * 10000 x``.
-    """
+    """Returns the amount to sell to a pool, fee included, that raises ``reserve_in`` over
+    ``reserve_out`` to ``ratio``. Rounded down; 0 if the ratio is that high already."""
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -83,28 +78,23 @@ units."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
-    """Returns the ratio of ``reserve0`` to ``reserve1`` that a pool would have at the market's
-    prices. ``prices`` are in dollars, by asset."""
+    """Returns the ratio of ``reserve0`` to ``reserve1`` that matches the market's prices, which are
+    dollars by asset."""
     return Fraction(_unit_price(pool.token1, prices)) / _unit_price(pool.token0, prices)
 
 
 def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
-    """Returns how far a pool is from the market: the relative difference between its ratio of
-    reserves and ``ratio``; 0 at the market."""
+    """Returns how far a pool is from the market: the relative difference of its reserves' ratio
+    from ``ratio``."""
     return abs(Fraction(reserve0, reserve1) / ratio - 1)
 
 
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the swaps that bring pools back to the market, for the pools that deviate by more
-    than BAND, the furthest first.
-
-    ``prices`` are dollars by asset; ``held`` are the balances of the keeper's contract, by token
-    contract. If the keeper holds too little for a pool, the pool is moved as far as possible. The
-    tokens that a swap pays out are not used in later swaps. A swap that would not bring its pool
-    nearer to the market is omitted.
-    """
+    """Returns the swaps that bring deviating pools back to the market price, the furthest first.
+    ``prices`` are dollars by asset. No swap sells more than ``held``, the keeper's token
+    balances."""
     left = dict(held)
     off = [
         (deviation(state.reserve0, state.reserve1, ratio), state, ratio)
@@ -150,27 +140,21 @@ def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
 EVERY_SECONDS = 5.0
 """Seconds between two checks of a chain's pools."""
 STALE_SECONDS = 15.0
-"""If a chain's pools were last checked at least this many seconds ago, a request first waits until
-they are moved to the market. Otherwise its answer could be a quote that the move makes invalid a
-moment later."""
+"""Age in seconds at which pool prices are too old to quote. A request then waits until the keeper
+has brought them to the market."""
 BEAT_SECONDS = 3.0
-"""If the next block is more than this many seconds away, requests do not wait for it and are
-answered from the current state of the pools. While a block is being made, requests wait for it."""
+"""A request does not wait for the keeper's changes to pools if the next block is more seconds away
+than this."""
 WAKING_SECONDS = 10.0
-"""Longest time in seconds that a request waits for the pools to be moved. After that the chain
-answers from its current state."""
+"""Longest time in seconds that a request waits for the keeper. Then it is answered from the current
+prices of the pools."""
 _GAS, _STEP_GAS = 100_000, 160_000
 """Gas limit of one transaction without its steps, and of each step; unused gas is not paid."""
 
 
 class _Watched(Struct):
-    """The keeper's record of one chain.
-
-    ``places`` are the storage slots of the balances of the keeper's contract, by token contract.
-    ``looked`` is the time of the last check, and ``sent`` the hash of the keeper's last
-    transaction. Requests wait while the task ``moving`` runs, but not beyond the time
-    ``patient_until``.
-    """
+    """The keeper's record of one chain: when its pools were last checked, the last transaction, and
+    until when requests wait."""
 
     live: LiveChain
     pools: tuple[Pool, ...]
@@ -183,8 +167,8 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Moves the pools of a node's chains to the market's prices. A chain's pools are only moved
-    while the chain is used."""
+    """Keeps the prices of the pools on a node's chains at the market's, as long as a chain is
+    used."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -193,12 +177,8 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records that a chain is used, and starts a check of its pools, unless they were checked
-        less than EVERY_SECONDS ago.
-
-        If the last check is at least STALE_SECONDS old, waits until the pools have been moved to
-        the market, but at most WAKING_SECONDS.
-        """
+        """Records that a chain is used, and compares its pool prices with the market. If they are
+        older than STALE_SECONDS, waits up to WAKING_SECONDS until they are corrected."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -234,12 +214,8 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Moves those pools of a chain that deviate from the market by more than BAND; returns the
-        hash of the transaction.
-
-        Returns None if there is nothing to do or the previous transaction is still pending. Raises
-        Problem.
-        """
+        """Brings deviating pools of a chain to the market price; returns the transaction's hash.
+        None if there is nothing to do or the previous transaction is pending. Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):
@@ -292,11 +268,8 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
-    """Sends ``units`` of the token with the contract ``token`` from the treasury to ``address``;
-    returns the transaction's hash at once.
-
-    Raises Problem, for example if the treasury holds too little.
-    """
+    """Sends units of a token from the treasury and returns the transaction's hash at once. Raises
+    Problem, also if the treasury holds too little."""
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
     )

@@ -60,8 +60,8 @@ CREATE INDEX IF NOT EXISTS accounts_now ON accounts (due_now) WHERE due_now IS N
 
 
 class OtherWorld(Exception):
-    """Raised if a data directory cannot be used by this release, because its database has another
-    schema or its tokens were issued from other tables."""
+    """Raised if this release cannot use a data directory: its database has another schema, or its
+    tokens come from other tables."""
 
 
 class Database:
@@ -146,15 +146,13 @@ def written(faults: Iterable[str]) -> str | None:
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
-"""Columns of a leg. A change of these columns alone is not reported as news of the leg."""
+"""Columns of a leg whose change alone is not reported as news."""
 
 
 class AccountRows:
-    """The rows of the table ``accounts``; a row is one leg at an exchange.
-
-    Methods that change rows must be called inside a transaction. ``on_change`` is called with the
-    venue and the key of each leg whose reported state changed, before that transaction ends.
-    """
+    """The table ``accounts``, with a row for each leg at an exchange. Change rows only inside a
+    transaction. ``on_change`` is called with the venue and key of each leg whose reported state
+    changed."""
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
         self.on_change: Callable[[str, str], None] = lambda venue, key: None
@@ -169,13 +167,9 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the row of the leg that a payment to this address with this tag belongs to; None
-        if there is none.
-
-        If no leg has the address with this tag, the leg that has the address without a tag is
-        returned. If several legs had the same address one after the other, the open one is
-        returned, or the last one if none is open.
-        """
+        """Returns the leg that a payment to this address and tag belongs to, or None. If no leg has
+        the tag, the leg without a tag counts. If several legs had the address in turn, the open one
+        counts, or else the last."""
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
             row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
@@ -189,9 +183,8 @@ class AccountRows:
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
-        """Returns the legs of an order, the oldest first. With a ``side``, returns only the leg
-        with the key ``<serviceId>:<side>`` and the legs that replaced it on another route
-        (``<serviceId>:<side>#2``)."""
+        """Returns the legs of an order, the oldest first. ``side`` selects one leg and its
+        replacements on other routes (``<serviceId>:<side>#2``)."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -202,8 +195,8 @@ class AccountRows:
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """Returns the leg for which an exchange made the payment with this cause; None if the
-        payment was not made by an exchange. ``cause`` is a kind and an id, such as ``payout:7``."""
+        """Returns the leg for which an exchange made the payment with this cause, such as
+        ``payout:7``; None for other payments."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -211,8 +204,8 @@ class AccountRows:
         return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
 
     def count(self, deposit: sqlite3.Row) -> bool:
-        """Marks a deposit as confirmed; returns True if all deposits of its leg that arrived before
-        the deadline are confirmed now."""
+        """Marks a deposit as confirmed. Returns True if now all deposits of its leg are confirmed
+        that arrived in time."""
         self._connection.execute(
             "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
             (deposit["id"],),
@@ -226,8 +219,8 @@ class AccountRows:
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """Writes columns of a leg at the end of a step. The due times ``due_world`` and ``due_now``
-        are cleared unless they are among the columns."""
+        """Writes columns of a leg at the end of a step. The due times are cleared unless they are
+        among the columns."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -236,8 +229,7 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports that the state of a leg changed. It is for changes that are stored elsewhere than
-        in the leg's own row."""
+        """Reports a change of a leg's state that is stored elsewhere than in its own row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
@@ -249,8 +241,8 @@ class AccountRows:
         return sum(int(row["units"]) for row in rows)
 
     def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
-        """Returns the row of ``accounts`` or ``payments`` that has been due longest at the time
-        ``here``, with the name of its table; None if nothing is due."""
+        """Returns the table and row of the account or payment that has been due longest; None if
+        nothing is due."""
         due = [
             (table, row)
             for table in ("accounts", "payments")

@@ -39,9 +39,8 @@ from swapdesk.sandbox.world import (
 
 
 class SignedPayment(Struct, frozen=True):
-    """A signed payment, stored before it is submitted. ``raw`` are the signed bytes. ``hash`` is
-    spelled as on the chain. ``expires`` is the last height at which the payment can be executed;
-    None if it never expires."""
+    """A signed payment, stored before it is submitted. ``expires`` is the last height at which it
+    can be executed; None if it never expires."""
 
     raw: bytes
     hash: str
@@ -49,11 +48,8 @@ class SignedPayment(Struct, frozen=True):
 
 
 class IncomingPayment(Struct, frozen=True):
-    """A payment that was read from a block.
-
-    ``position`` identifies the payment within its transaction. ``token`` is the contract (on Solana
-    the mint), None for the chain's coin. ``seconds`` is the block's time, in seconds since 1970.
-    """
+    """A payment read from a block. ``position`` identifies it within its transaction. ``token`` is
+    a contract or mint, None for the coin. ``seconds`` counts from 1970."""
 
     hash: str
     position: int
@@ -70,22 +66,19 @@ Inclusion = tuple[int, bool]
 
 
 class ChainWallets(Protocol):
-    """The sandbox's wallets on one embedded chain.
-
-    All methods except ``address`` and ``is_open`` open the chain if it is not open yet.
-    """
+    """The sandbox's wallets on one embedded chain. All methods but ``address`` and ``is_open`` open
+    the chain if needed."""
 
     name: str
     began: int
     """Height of the last block at which nobody can have been paid on the chain yet."""
     at_once: int
-    """Number of blocks that are read in one step; how far the chain was read is stored after each
-    step."""
+    """Number of blocks that are read in one step, after which progress is stored."""
 
     @property
     def is_open(self) -> bool:
-        """True if somebody may have been paid on the chain. This is so from the start for a chain
-        that is stored already, and from its first use for a new chain."""
+        """True if somebody may have been paid on the chain: it was stored already or has been
+        used."""
 
     def address(self, wallet: str) -> str:
         """Returns the address of one of the sandbox's own wallets."""
@@ -120,8 +113,8 @@ class ChainWallets(Protocol):
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""Value in US dollars of each token that the faucet holds at genesis. ``VENUE_DOLLARS`` is the same
-for each hot wallet of an exchange."""
+"""Value in US dollars of each token that the faucet holds at genesis; ``VENUE_DOLLARS`` is that of
+each exchange's hot wallet."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
@@ -143,8 +136,8 @@ CUSTOMER = "customer "
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
-    """Yields the wallets that hold a token at genesis, each as (name of the wallet, smallest
-    units). Yields nothing for a token without a price."""
+    """Yields the wallets that hold a token at genesis, as (name, smallest units). None without a
+    price."""
     for venue, number, units in _reserves(token):
         yield PAYER if venue is None else hot_wallet_name(venue, number), units
 
@@ -160,18 +153,13 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns the amount of the token that ``dollars`` buy at the base price, rounded down to whole
-    tokens and stated in smallest units.
-
-    On Solana amounts have 64 bits, so the result is limited such that the faucet and all hot
-    wallets together hold at most half of that range. Raises ValueError if the token has no price.
-    """
+    """Returns how many smallest units ``dollars`` buy at the base price, in whole tokens, and on
+    Solana limited to what 64 bits can hold. Raises ValueError if the token has no price."""
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
 
 def _digest() -> str:
-    """Returns a digest of everything that decides the balances at genesis."""
     lines = [f"{FAUCET_DOLLARS} {VENUE_DOLLARS} {PAYOUT_WALLETS}"]
     for token in world_tokens().values():
         if (asset := token.asset) is not None:
@@ -185,15 +173,9 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table ``payments``.
-
-    ``units`` is the amount in smallest units; ``height`` is the height of the payment's block. For
-    a payment that one of the sandbox's wallets signed, ``wallet`` is this wallet and ``number`` the
-    payment's number in it. ``expires`` is the last height at which such a payment can be executed,
-    and ``raw`` is set while it is in no block. For the deposit of a leg, ``account`` is the id of
-    the leg, ``late`` is True if the deposit arrived after the deadline, and ``counted`` is True
-    once it has its confirmations.
-    """
+    """A row of the table ``payments``, in smallest units. If a wallet of the sandbox signed it,
+    ``wallet`` and ``number`` identify it. If it is a leg's deposit, ``account`` is the leg's id,
+    and ``late`` means after the deadline."""
 
     id: int = 0
     cause: str
@@ -237,8 +219,8 @@ class Ledger:
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
-        """A function that is called with each payment that arrives at an address, and with the time
-        of arrival. It runs within the transaction that books the payment."""
+        """Called with each payment that arrives at an address and the time, in the transaction that
+        books the payment."""
 
     # Wallets
 
@@ -264,8 +246,8 @@ class Ledger:
         return self._wallets[place]
 
     def address(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
-        """Returns the address of a wallet: on an embedded chain that of the wallet ``name``, on a
-        ledger chain an address derived from the seed and ``place``."""
+        """Returns the address of the wallet ``name`` on an embedded chain; on other chains, one
+        derived from the seed and ``place``."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is not None:
             return wallets.address(name)
@@ -274,9 +256,8 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """Issues every token that has a price to the faucet and to the exchanges that trade the
-        token. If the tokens were issued already, nothing is changed. Raises OtherWorld if they were
-        issued from other tables than those of this release."""
+        """Issues every priced token to the faucet and the exchanges, once. Raises OtherWorld if
+        that was done from another release's tables."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:
@@ -328,13 +309,9 @@ class Ledger:
         cause: str,
         at: Moment,
     ) -> Payment:
-        """Pays units of a token. ``cause`` names what the payment is for, such as ``payout:7``. If
-        a payment for this cause was already made, nothing is paid and that payment is returned.
-
-        On an embedded chain the payment is signed here and submitted once the database transaction
-        is durable. Raises Problem if the amount is 0, or if the payment that was already made
-        differs from this one.
-        """
+        """Pays units of a token, at most once for each ``cause``, such as ``payout:7``; a repeated
+        call returns the first payment. Raises Problem if the amount is 0 or a repeated call differs
+        from the first."""
         done = self.paid(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
@@ -391,7 +368,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment that was read from a block and goes to an exchange (``venue``)."""
+        """Books a payment to an exchange that was read from a block."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -407,8 +384,8 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs an expired payment again, which must be in no block. The balances stay unchanged,
-        because the payment was booked when it was first signed."""
+        """Signs an expired payment again, which must be in no block. Balances stay as booked at the
+        first signature."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -418,7 +395,7 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """Reverses the booking of a payment that failed on its chain, so that its cause can be paid
+        """Undoes the booking of a payment that failed on its chain, so that its cause can be paid
         again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
@@ -433,8 +410,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes the deposits on an embedded chain due if they have enough confirmations; ``at``
-        becomes their due time. ``height`` is the height of the chain's newest block."""
+        """Makes deposits on an embedded chain due at the time ``at`` if they have enough
+        confirmations. ``height`` is the newest block's."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -488,7 +465,6 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns True if the wallet with this name belongs to an exchange; the ledger then keeps its
-    balance. Returns False for the payer of deposits and for customers, whose balances on embedded
-    chains the ledger does not keep."""
+    """Returns whether the wallet belongs to an exchange. On embedded chains only those have a
+    balance in this ledger."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

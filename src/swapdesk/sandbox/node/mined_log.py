@@ -19,8 +19,7 @@ from pathlib import Path
 from swapdesk.paths import make_directories
 
 FULL_FLUSH: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""The flush command of macOS that also empties the drive's cache, which a plain flush does not;
-None elsewhere."""
+"""The macOS command that also empties the drive's cache; None elsewhere."""
 _HEAD, _NUMBER = 8, 8
 _LARGEST = 1 << 28
 """Largest payload in bytes; a frame that states a greater length is damaged."""
@@ -52,10 +51,8 @@ class LogDamaged(Exception):
 
 
 class MinedLog:
-    """The snapshot and the log of one chain, for use by one thread only.
-
-    Files have mode 0600. Call ``read`` before the first ``append``.
-    """
+    """The snapshot and the log of one chain, for one thread only. Call ``read`` before the first
+    ``append``."""
 
     def __init__(self, directory: Path, name: str) -> None:
         make_directories(directory)
@@ -66,13 +63,8 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """Returns the snapshot (None if there is none yet) and all payloads that were appended
-        since, in order.
-
-        If the process was killed while it wrote, the last frame of the log may be incomplete. Such
-        a frame was never reported as written, so it is dropped. Raises LogDamaged if the files
-        differ from what was written in any other way.
-        """
+        """Returns the snapshot (None if there is none) and all later payloads in sequence, without
+        a last one that a crash left incomplete. Raises LogDamaged."""
         snapshot = self.snapshot()
         self._open_log()
         for stale in self._directory.glob(f"{self._name}.*.log"):
@@ -180,8 +172,6 @@ def _frame(payload: bytes) -> bytes:
 
 
 def _frames(content: bytes, path: Path) -> Iterator[tuple[bytes, int]]:
-    """Yields each payload with the offset at which its frame ends. Stops at an incomplete last
-    frame. Raises LogDamaged."""
     start = 0
     while start + _HEAD <= len(content):
         length = int.from_bytes(content[start : start + 4], "big")

@@ -68,8 +68,8 @@ logger = logging.getLogger(__name__)
 
 
 PACE_KEPT_MS = 60_000
-"""Milliseconds of sandbox time after which an idle node stores its time again. The stored time
-prevents sandbox time from falling back if the machine's clock is set back."""
+"""Milliseconds of sandbox time after which an idle node stores its time again. Otherwise sandbox
+time could fall back."""
 
 
 _FEE_WEI = 10**17
@@ -79,8 +79,7 @@ payment."""
 
 
 class OtherTerms(Exception):
-    """Raised if the stored data began with another seed or other chain ids than those that are
-    asked for."""
+    """Raised if the stored data began with another seed or other chain ids than asked for."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
@@ -109,12 +108,9 @@ Handler = tuple[type[RequestModel], Callable[[Any], Any]]
 
 
 class Node:
-    """The time, the ledger and the exchanges' books of one sandbox, in one database.
-
-    If ``seed`` or ``speed`` is None, the stored value is used. ``embedded`` holds the wallets of
-    the embedded chains; all other chains exist only as balances in the ledger. Raises OtherTerms if
-    the data began with another seed.
-    """
+    """The time, the ledger and the exchanges' books of one sandbox, in one database. If ``seed`` or
+    ``speed`` is None, the stored value is used. Raises OtherTerms if the data began with another
+    seed."""
 
     def __init__(
         self,
@@ -141,8 +137,8 @@ class Node:
         self.faults = self.accounts.faults.waiting
         self.chains: Embedding
         self.solana: SolanaNode
-        """The embedded Solana chain. ``solana`` and ``chains`` are set only in a process that runs
-        the embedded chains."""
+        """The embedded Solana chain; set only in a process that runs the embedded chains, like
+        ``chains``."""
         try:
             with self.database.transaction():
                 self.ledger.issue()
@@ -155,8 +151,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Stores ``asked`` under ``name``, such as ``chain ids``, as a value that never changes.
-        Raises OtherTerms if another value is stored already."""
+        """Stores a value that never changes, such as ``chain ids``. Raises OtherTerms if another is
+        stored."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -169,11 +165,8 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Calls a method; returns its result, or an awaitable of the result.
-
-        Everything that is due is done first, unless the method is ``venue_legs``, which must not
-        change anything. Raises Problem.
-        """
+        """Does all that is due, then calls a method; returns its result or an awaitable of it.
+        ``venue_legs`` changes nothing. Raises Problem."""
         if method != "venue_legs":
             self.step()
         if self.faults.down():
@@ -259,8 +252,6 @@ class Node:
         return legs
 
     def _heights(self) -> dict[str, int]:
-        """Returns the heights of the chains by short name, without chains whose nodes are down or
-        which are not open."""
         down = self.faults.down()
         return {
             name: height
@@ -269,7 +260,6 @@ class Node:
         }
 
     def _add_fault(self, params: FaultAdd) -> None:
-        """Sets a fault. The control has already checked the fault and its selector."""
         if params.chain is None:
             self.accounts.faults.add(params)
             self.accounts.step()
@@ -297,21 +287,14 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """Pays a deposit from a customer's account and returns the payment. If the account holds
-        too little, it is given enough money first."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Gives a customer's account what it lacks for a payment of ``units``: coins for fees, and
-        the tokens or coins to pay.
-
-        The gift exceeds what the payment needs, so that it does not reveal the payment's amount.
-        Returns once the gifts are in a block; otherwise the payment could come before them in the
-        same block and fail.
-        """
+        """Gives a customer's account more than it lacks for a payment, so that the gift does not
+        reveal the amount. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
@@ -374,9 +357,8 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node. Each request calls one method and needs the node's token.
-    Requests on the paths of ``chains`` are passed to that application, which needs no token and has
-    checks of its own."""
+    """The ASGI application of a node; requests need the node's token. Requests on the paths of
+    ``chains`` go to that application without a token."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
@@ -462,11 +444,8 @@ def open_node(
     ids: ChainIds = "sandbox",
     pools: bool = True,
 ) -> Node:
-    """Opens the node of a data directory. If ``pools`` is True, the pools of its chains follow the
-    market.
-
-    Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged.
-    """
+    """Opens the node of a data directory. If ``pools`` is True, pool prices follow the market.
+    Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -518,11 +497,8 @@ _News = tuple[str, str, str]
 
 
 class EventSender:
-    """Sends events to the service.
-
-    ``url`` is the service's address with ``/v2``, ``key`` is the ``sandbox.key``, and ``rng`` draws
-    the ids of events.
-    """
+    """Sends events to the service at ``url``, which ends in ``/v2``. ``key`` is the
+    ``sandbox.key``; ``rng`` draws the ids of events."""
 
     def __init__(
         self,
@@ -541,8 +517,8 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Queues an event for sending. ``source`` is a venue's code or ``bundler``. The event's
-        ``data`` is ``{name: value}``, for example the changed order's ``orderId``."""
+        """Queues the event ``{name: value}``, for example with the changed ``orderId``. ``source``
+        is a venue's code or ``bundler``."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]

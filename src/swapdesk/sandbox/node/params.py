@@ -35,8 +35,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
-    """Moves the sandbox's clock forward by ``advance`` seconds of sandbox time, or sets ``speed``,
-    how many times faster world time runs than sandbox time."""
+    """Moves the sandbox's clock forward by ``advance`` seconds, or sets ``speed``, how many times
+    faster world time runs."""
 
     advance: Advance | None = None
     speed: Speed | None = None
@@ -74,12 +74,9 @@ class LegsOf(RequestModel):
 
 
 class OpenLeg(AccountOf):
-    """One leg of an order at a venue.
-
-    ``minimum`` is the least amount that the venue swaps. All amounts are in smallest units. A
-    ``fixed`` leg swaps at most ``units_in``. ``payout_wallet`` is the number, from 0, of the hot
-    wallet that shall pay out; None means the first.
-    """
+    """One leg of an order at a venue, in smallest units. ``minimum`` is the least that the venue
+    swaps. A ``fixed`` leg swaps no more than ``units_in``. ``payout_wallet`` is the hot wallet's
+    number from 0; None means the first."""
 
     token_in: ObjectId
     token_out: ObjectId
@@ -104,11 +101,8 @@ class SendOn(AccountOf):
 
 
 class FaultAdd(RequestModel):
-    """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
-
-    ``times`` is the number of legs, calls, receipts or transactions that the fault affects. It
-    defaults to one; ``node_down`` without ``times`` affects every call until faults are cleared.
-    """
+    """A fault of an order, of a venue's next legs or of a chain's node. It happens ``times`` times.
+    The default is once; for ``node_down`` until cleared."""
 
     fault: Annotated[str, Identity(64)]
     service_id: OrderId | None = None
@@ -119,8 +113,8 @@ class FaultAdd(RequestModel):
 
 
 class Fund(RequestModel):
-    """A gift on an embedded chain. ``token`` is the contract or mint of the token to give, None for
-    the chain's coin. ``units`` are smallest units."""
+    """A gift on an embedded chain, in smallest units. ``token`` is a contract or mint, None for the
+    chain's coin."""
 
     chain: ChainName
     address: Address

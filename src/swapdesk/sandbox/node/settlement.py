@@ -48,9 +48,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment, at the moment ``at``, to the leg whose deposit address received it.
-        The payment counts as late if the leg no longer takes deposits. A payment with the wrong tag
-        or token is not credited to any leg."""
+        """Credits a payment to the leg that received it. It counts as late if the leg no longer
+        takes deposits. A payment with a wrong tag or token is not credited."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -65,11 +64,6 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """Returns the world time, in milliseconds, at which a payment has that many confirmations.
-
-        Returns None for a payment on an embedded chain, where ``ChainBooks`` reads the
-        confirmations from the blocks.
-        """
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
         chain = chains_by_name()[payment.chain]
@@ -78,12 +72,8 @@ class Settlement:
     # Steps that time makes
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
-        """Takes the next step of a leg whose due time has come: an unpaid leg expires, a swapped
-        one is paid out, and one whose payout is confirmed is finished.
-
-        Confirmed deposits are handled by ``accept`` instead. ``skipped_wallets`` is the number of
-        hot wallets that must not make the payout.
-        """
+        """Takes the next step of a leg that is due: expiry, payout or completion. The first
+        ``skipped_wallets`` hot wallets do not make the payout."""
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -94,11 +84,8 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Decides what happens with the confirmed deposit of a leg.
-
-        ``arrived`` is its amount. A deposit that is too small is refunded; otherwise it is swapped,
-        or held by the venue for a check if ``verified`` is False.
-        """
+        """Handles the leg's confirmed deposit of ``arrived`` units: it is swapped, refunded if too
+        small, or held if not ``verified``."""
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
         elif verified:
@@ -107,8 +94,8 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Swaps the deposit of ``arrived`` units; the payout follows after the venue's exchange
-        time. A leg with a fixed rate swaps its agreed amount and refunds the rest."""
+        """Swaps the deposit of ``arrived`` units. A leg with a fixed rate swaps its agreed amount
+        and refunds the rest."""
         swapped, paying = _swapped(row, arrived)
         excess = arrived - swapped
         refund = None
@@ -128,18 +115,14 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed. The venue keeps the deposit of ``arrived`` units.
-
-        If ``declined`` is True, the service is expected to say, by ``send_on``, where the venue
-        forwards the deposit.
-        """
+        """Ends a leg as failed; the venue keeps the deposit. If ``declined`` is True, the service
+        is to call ``send_on`` to say where the deposit goes."""
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
         """Refunds a deposit of ``arrived`` units minus the venue's fee. If there is no refund
-        address, or if the fee leaves nothing to refund, the venue keeps the deposit and the leg has
-        failed."""
+        address or the fee takes everything, the venue keeps the deposit."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -148,9 +131,9 @@ class Settlement:
         self._rows.settle(row, status=status, arrived=str(arrived))
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
-        """Forwards the deposit that a venue holds for a failed leg to an address; returns the
-        payment. If it was forwarded there before, that payment is returned. Raises Problem if the
-        venue holds no deposit or has forwarded it elsewhere, or if the deposit is too small."""
+        """Forwards the held deposit of a failed leg. A repeated call returns the first payment.
+        Raises Problem if nothing is held, the deposit is too small, or it went to another
+        address."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -191,15 +174,11 @@ class Settlement:
         return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
-        """Returns the address whose balance contains the leg's deposit: the deposit address, or on
-        an embedded chain the venue's first hot wallet, under which deposits are booked."""
         if row["chain"] in self._ledger.embedded:
             return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
         return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
-        """Returns how much of a deposit of ``arrived`` units the venue still has: all of it, or
-        only the swapped amount if the excess was refunded."""
         if self._ledger.paid(f"excess:{row['id']}") is None:
             return arrived
         return _swapped(row, arrived)[0]
@@ -239,12 +218,8 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """Returns the number and the address of the hot wallet that pays a leg out; None if no
-        wallet holds enough.
-
-        The search begins with the leg's own wallet and continues with the next ones in order, but
-        leaves out the first ``skipped`` of them.
-        """
+        """Returns the number and address of the hot wallet that pays a leg out; None if none holds
+        enough. The first ``skipped`` ones are left out."""
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS
@@ -256,8 +231,8 @@ class Settlement:
     # Deposits after the deadline
 
     def return_late(self, row: sqlite3.Row, deposit: sqlite3.Row, at: Moment) -> None:
-        """Refunds a deposit that arrived after the deadline. The venue keeps it if there is no
-        refund address or the fee leaves nothing to refund."""
+        """Refunds a deposit that arrived after the deadline. If there is no refund address or the
+        fee takes everything, the venue keeps the deposit."""
         refund = None
         if row["refund_address"] is not None:
             units, cause = int(deposit["units"]), f"late:{deposit['id']}"
@@ -270,8 +245,8 @@ class Settlement:
     # What became of payments
 
     def refunds(self, row: sqlite3.Row) -> list[Payment]:
-        """Returns the payments by which a leg's deposit, or the part of it that was not swapped,
-        was refunded or forwarded."""
+        """Returns the payments by which a leg's deposit, or part of it, was refunded or
+        forwarded."""
         causes = [f"{kind}:{row['id']}" for kind in ("excess", "refund", "send on")]
         returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
         if returned or row["status"] != LegStatus.REFUNDED:
@@ -287,15 +262,15 @@ class Settlement:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """Reports that a leg's state changed, because one of its payments was signed again and has
-        a new hash."""
+        """Reports that a leg's state changed: one of its payments was signed again and has a new
+        hash."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """Updates the leg whose payment failed on its chain. After a failed payout or refund, the
-        venue holds the money again and the leg is not completed."""
+        """Updates the leg whose payment failed on its chain. The venue holds the money again, and
+        the leg is not completed."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
             return
@@ -319,8 +294,8 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """Updates the exchanges' books from the blocks of all embedded chains. Call ``follow`` before
-    anything that is due is done."""
+    """Updates the exchanges' books from the embedded chains' blocks. Call ``follow`` before doing
+    anything that is due."""
 
     def __init__(
         self,
@@ -339,8 +314,8 @@ class ChainBooks:
         """Number of the last block read, by chain."""
 
     def follow(self) -> None:
-        """Reads every open chain up to its newest block, and submits those signed payments that are
-        in no block."""
+        """Reads every open chain up to its newest block, and submits signed payments that are in no
+        block."""
         for name, wallets in self._ledger.embedded.items():
             if wallets.is_open:
                 self._read_blocks(name, wallets)
@@ -370,11 +345,6 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the height up to which an earlier run has read the chain.
-
-        If nothing was read yet, returns the height at which the chain began, or the current height
-        if no leg uses the chain, so that the blocks before the first leg are skipped.
-        """
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)

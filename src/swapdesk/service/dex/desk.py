@@ -65,8 +65,7 @@ CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
 SOUGHT = "sought"
-"""Key of an order's ``detail``. The value says when the chain was last searched for a transaction
-that no client reported: at the call's deadline or at the order's expiry."""
+"""In an order's ``detail``: when the chain was last searched for its unreported transaction."""
 
 _QUOTE_ENDS = "quoteExpires"
 
@@ -102,18 +101,13 @@ class Sightings(Protocol):
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns True if the chain knows the transaction with the hash ``sent``, False if the
-        chain does not know it yet. Raises Foreign if the transaction does not belong to the order,
-        and NodeError if the chain does not answer."""
+        """Returns whether the chain knows the transaction ``sent`` yet. Raises Foreign if the
+        transaction is not the order's, and NodeError."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns hashes of transactions that may be the order's, oldest first, for an order whose
-        transaction no client reported.
-
-        ``sold`` and ``bought`` are the order's tokens. The list is empty if the chain offers no way
-        to search for these tokens. Raises NodeError.
-        """
+        """Returns hashes of transactions that may be the order's, oldest first, if no client
+        reported one. Empty if the chain cannot be searched for these tokens. Raises NodeError."""
         ...
 
     async def warm(self) -> None: ...
@@ -139,11 +133,6 @@ class EvmSightings:
         return True
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns the transactions in which the owner transferred the sold token.
-
-        If the sold token is a native coin, returns those in which the receiver got the bought token
-        instead. Returns an empty list if both are native coins.
-        """
         topics: list[str | None]
         if sold.address is not None:
             token, topics = sold.address, [_TRANSFER, _topic(str(order.detail[OWNER]))]
@@ -219,11 +208,8 @@ T = TypeVar("T")
 
 
 async def asked(answer: Awaitable[T]) -> T:
-    """Awaits the answer of a venue or chain and returns it.
-
-    Raises ServiceError instead of the venue's or node's own exception: VALIDATION_ERROR or
-    INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE if there is no answer.
-    """
+    """Awaits the answer of a venue or chain. Raises ServiceError instead of its exception:
+    VALIDATION_ERROR or INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE for no answer."""
     try:
         return await answer
     except DexRefused as refused:
@@ -247,12 +233,8 @@ class DexDesk(Room):
         self._sightings = sightings
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
-        """Returns the calls that the owner still has to send, and the documents to sign, before the
-        venue may take the tokens.
-
-        Both lists are empty if nothing is missing. Raises ServiceError: INVALID_SWAP,
-        VALIDATION_ERROR, SERVICE_UNAVAILABLE.
-        """
+        """Returns the calls to send and the documents to sign before the venue may take the tokens;
+        may be empty. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
         missing = await asked(
@@ -307,11 +289,8 @@ class DexDesk(Room):
         return Deal(terms.quote_id, token_in, token_out, Plan.from_json(terms.plan), expires)
 
     async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
-        """Prepares the swap of a quote at its venue; returns the ``detail`` to store with the
-        order, which includes the transaction to send.
-
-        Raises like ``approve``.
-        """
+        """Returns the ``detail`` to store with the order of a quote, including the transaction to
+        send. Raises like ``approve``."""
         deal, venue = self._of(quote)
         if request.address_from is None:
             raise invalid("addressFrom", "is required for a DEX route")
@@ -330,13 +309,10 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records the owner's report that the order's transaction was sent, or the owner's consent
-        that the venue settles the order; returns True.
-
-        Returns False if the chain does not know the transaction yet. Raises NOT_FOUND, BAD_REQUEST
-        if the hash is missing, ALREADY_SUBMITTED if another hash is recorded, VALIDATION_ERROR if
-        the transaction is not the order's, INVALID_SWAP if the order has ended.
-        """
+        """Records the owner's report of the order's transaction, or consent that the venue settles
+        the order. Returns False if the chain does not know the transaction yet. Raises NOT_FOUND,
+        BAD_REQUEST, ALREADY_SUBMITTED, VALIDATION_ERROR (not the order's transaction), INVALID_SWAP
+        (the order has ended)."""
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
             if order.detail.get(BY_VENUE) is True:
@@ -366,9 +342,8 @@ class DexDesk(Room):
     async def _confirmed_by_hash(
         self, order: StoredOrder, request: ConfirmTransactionRequest
     ) -> Detail | bool:
-        """Returns the ``detail`` to record for the reported hash, True if this hash is already
-        recorded, False if the chain does not know the transaction. Raises the errors of
-        ``confirm``."""
+        """Returns the ``detail`` to record for the reported hash; True if already recorded, False
+        if the chain does not know it. Raises like ``confirm``."""
         if request.tx_hash is None:
             raise ServiceError(
                 ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
@@ -400,13 +375,9 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Searches the chain for the order's transaction, which no client reported, and returns the
-        changes of ``detail`` to record; empty if it is not time to search.
-
-        The chain is searched once when the call can no longer be executed, and once when the order
-        expires. An order that no client was told of is not searched for, since nobody could execute
-        its call, and a match would belong to another order.
-        """
+        """Searches the chain, when it is time, for the transaction that no client reported; returns
+        the changes of ``detail``. Orders that no client was told of are left out, because any match
+        would belong to another order."""
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = self._execution(order)

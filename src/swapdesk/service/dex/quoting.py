@@ -32,8 +32,7 @@ PERMISSION_VALID = timedelta(seconds=600)
 """Time for which a quote that needs an approval first may be executed (contract 6.28)."""
 
 _FIRST: Steps = ((15.0, 100),)
-"""Timeouts of the first question to a chain, in the form of STEPS. They are long because an
-embedded chain is loaded by the first question."""
+"""Timeouts, as in STEPS, of the first question to a chain, which loads an embedded chain."""
 _ASK_AGAIN = 0.5
 """Seconds until a chain that does not answer yet is asked again."""
 _SILENT = Unavailable("the chain does not answer at present")
@@ -59,9 +58,8 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Asks the venues for their quotes. Returns the row for the answer and the stored quote of
-        each venue, in the order of venue codes. ``swaps`` are the venue codes that the request
-        allows; None allows all venues."""
+        """Asks the venues for quotes; returns a row for the answer and a stored quote for each, by
+        venue code. ``swaps`` are the allowed venue codes; None allows all."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
@@ -201,18 +199,14 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 
 
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
-    """Returns the dollar value of a venue's two fees together: ``fee_usd``, and ``of_the_token``,
-    which is taken from the sold token. A fee whose dollar value is unknown (None) counts as 0."""
+    """Returns the dollar value of a venue's two fees, of which ``of_the_token`` is taken from the
+    sold token. None counts as 0."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """Returns the amount received minus the venue's fee, both in ``token_out``. Routes are compared
-    by this figure.
-
-    If the fee's dollar value or the token's price is unknown, the amount is returned unchanged
-    (contract 6.8).
-    """
+    """Returns the amount received minus the venue's fee, in ``token_out``, to compare routes.
+    Unchanged if the fee or price is unknown (contract 6.8)."""
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
     fee = ROUGH.divide(fee_usd, token_out.price)
@@ -222,9 +216,8 @@ def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> De
 def _filtered(
     price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
 ) -> FilteredReason | None:
-    """Returns the reason why the row with this price must not be used (contract 6.21); None if it
-    may be used. ``usd_in`` and ``usd_out`` are the dollar values of the amounts sold and received;
-    None if unknown."""
+    """Returns why the row with this price must not be used (contract 6.21), or None. Unknown dollar
+    values are None."""
     sender, receiver = question.sender, question.receiver
     if (
         price.pays_sender_only

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
-"""Error codes with which the bundler rejects an operation permanently. Any other code depends on
-circumstances that may change, so the operation may be submitted again."""
+"""Error codes with which the bundler rejects an operation permanently. After any other code it may
+be submitted again."""
 _NO_GAS = "AA21"
 
 Intervention = Literal["fail", "withdraw", "hold"]
@@ -137,11 +137,8 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation of a bundle, even if it was submitted before.
-
-        Returns the outcome (Landed) if the operation is in a block; the reason, as text, if it will
-        never be in a block; or None if it may still get into a block.
-        """
+        """Submits an operation, possibly again. Returns its outcome if it is in a block, the reason
+        if it never will be, or None if it still can be."""
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
             await bundler.submit(bundle.chain, operation)
@@ -153,7 +150,7 @@ class BundleWatch:
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
         """Returns the reason why the bundler will never take an operation that it refused; None if
-        the bundler may still take the operation later."""
+        it still can."""
         if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"

@@ -96,9 +96,8 @@ class BlockhashNode(Protocol):
 
 
 class FundingDesk(Room):
-    """Builds and submits the transactions and bundles that pay the deposits of a group of orders.
-    ``nodes`` are the nodes of Solana chains by the chain's short name. If ``bundler`` is None,
-    groups on EVM chains cannot be paid by a bundle."""
+    """Builds and submits what pays the deposits of a batch's orders together. Without ``bundler``,
+    that is impossible on EVM chains."""
 
     def __init__(
         self,
@@ -147,11 +146,9 @@ class FundingDesk(Room):
     async def submit(
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Stores the signatures of the pending bundle, which the service then submits to the
-        bundler; returns the hashes of the bundle's operations.
-
-        Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP, SERVICE_UNAVAILABLE.
-        """
+        """Stores the signatures of the pending bundle, to be submitted soon, and returns its
+        operations' hashes. Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP,
+        SERVICE_UNAVAILABLE."""
         group = await self._groups.found(caller, multi_id)
         submitted = await self._submitted(group, request.signatures)
         self._watch.wake()
@@ -160,13 +157,9 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """Builds the operations of a bundle, with the calls that the owner has to send before them,
-        and stores the bundle.
-
-        An earlier bundle that was not submitted is replaced; it has the same nonces, so at most one
-        of the two can ever be executed. Raises the errors of ``_payable``, VALIDATION_ERROR if the
-        bundler rejects the bundle, ALREADY_SUBMITTED, and SERVICE_UNAVAILABLE.
-        """
+        """Builds and stores a bundle with the calls that the owner sends before it. It replaces an
+        unsubmitted bundle with the same nonces, so only one can be executed. Raises
+        VALIDATION_ERROR, ALREADY_SUBMITTED, SERVICE_UNAVAILABLE."""
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
@@ -194,15 +187,9 @@ class FundingDesk(Room):
     async def _payable(
         self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
     ) -> list[StoredOrder]:
-        """Returns the orders to pay, in the order of the group. ``wanted`` are the ids of these
-        orders; None selects all orders that await a deposit. ``claimed`` are ids of orders that an
-        earlier bundle pays.
-
-        If orders are still being set up, waits a few seconds for them. Raises ALREADY_SUBMITTED if
-        a wanted order is claimed, or if every order that awaits a deposit is. Raises
-        VALIDATION_ERROR for ``serviceIds`` if a wanted order cannot be paid for another reason, or
-        if no order of the group can be paid.
-        """
+        """Returns the orders to pay: those ``wanted``, or all that await a deposit. Waits a few
+        seconds for orders being set up. Raises ALREADY_SUBMITTED for orders in ``claimed``, which
+        an earlier bundle pays, and VALIDATION_ERROR if an order, or none at all, can be paid."""
         orders = await self._set_up(group)
         now = self._clock.now()
         if wanted is None:
@@ -291,13 +278,9 @@ class FundingDesk(Room):
         )
 
     async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
-        """Stores the signatures in the pending bundle, changes its state to submitted and returns
-        it; of several calls at the same time only one succeeds.
-
-        Raises NOT_FOUND if no bundle awaits signatures (contract 9.18); VALIDATION_ERROR if the
-        signatures are not the owner's or not one per operation; INVALID_SWAP if orders have expired
-        since the build.
-        """
+        """Stores the signatures and returns the submitted bundle; only one of several calls
+        succeeds. Raises NOT_FOUND (contract 9.18), VALIDATION_ERROR for wrong signatures,
+        INVALID_SWAP if orders have expired."""
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
             pending = next((bundle for bundle in bundles if bundle.state == "pending"), None)
@@ -350,11 +333,8 @@ class FundingDesk(Room):
         return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
-        """Returns the instructions that pay an order's deposit.
-
-        For a token, the first instruction opens the receiver's token account at the sender's
-        expense if the receiver has none.
-        """
+        """Returns the instructions that pay an order's deposit. The sender also pays for a missing
+        token account of the receiver."""
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
         if token.address is None:
@@ -452,11 +432,8 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """Returns the NOT_FOUND error for a group without a pending bundle.
-
-    With ``submitted_before`` the message says that the group's bundle was submitted already,
-    whatever came of that bundle.
-    """
+    """Returns the NOT_FOUND error for a batch without a pending bundle; the message differs if one
+    was submitted before."""
     words = "No bundle of this group awaits its signatures."
     if submitted_before:
         words = (
@@ -473,12 +450,8 @@ def _unavailable(who: str) -> ServiceError:
 
 
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
-    """Returns True if ``owner`` signed the operation. ``owner`` is an address with checksum;
-    ``signature`` and ``operation_hash`` are hexadecimal, beginning with 0x.
-
-    Signatures in a form that contracts would reject are not accepted. ``version`` is the
-    EntryPoint's version, which decides what exactly is signed.
-    """
+    """Returns whether ``owner`` (with checksum) signed the operation, for this version of the
+    EntryPoint. Signatures that contracts would reject do not count. Texts are 0x-hex."""
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
     from eth_utils.exceptions import ValidationError

@@ -72,8 +72,8 @@ _IN_DOUBT = (
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
-    """Raises VALIDATION_ERROR, with the path of the field, if a filter names an unknown provider,
-    or if ``onlySwaps`` names a provider that cannot be part of a route."""
+    """Raises VALIDATION_ERROR, with the field's path, for an unknown provider or one in
+    ``onlySwaps`` that cannot be part of a route."""
     if filters is None:
         return
     if filters.only_swaps is not None:
@@ -139,9 +139,8 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a group request, checked and priced but not yet created. It is created from the
-    first of ``quotes``; the others serve to choose another payout wallet. The caller has not seen
-    any of these quotes."""
+    """An order of a batch that is checked and priced but not created. It uses the first of
+    ``quotes``; the others offer other payout wallets."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -192,14 +191,10 @@ class GroupDesk(Room):
         request: MultiExchangeRequest,
         call: Counting | None = None,
     ) -> MultiExchange:
-        """Creates a group of those orders of the request that can be carried out, and returns an
-        error for each of the others.
-
-        ``call`` is counted once, in the commit that begins the group, and only if the group has
-        orders. Raises ServiceError if the whole group is refused: VALIDATION_ERROR (orders on
-        several chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED. Also
-        raises what ``call.take`` raises to refuse the call.
-        """
+        """Creates the possible orders of a batch together, with an error for each of the others.
+        ``call`` is counted once, and only if there are orders. Raises ServiceError if all are
+        refused: VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or the
+        refusal of ``call.take``."""
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         check_filters(request.filters, self._venues)
@@ -234,12 +229,8 @@ class GroupDesk(Room):
         token_in: Token,
         token_out: Token,
     ) -> Accepted:
-        """Checks an order of a group and prices it.
-
-        ``group`` are the filters of the group. Raises ServiceError for this order alone:
-        VALIDATION_ERROR, AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP if no venue has a route for
-        it.
-        """
+        """Checks and prices one order of a batch. Raises ServiceError for this order alone:
+        VALIDATION_ERROR, AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP."""
         check_filters(order.filters, self._venues)
         private, fixed = bool(order.anonymous), bool(order.fixed)
         if token_in.id == token_out.id:
@@ -316,13 +307,9 @@ class GroupDesk(Room):
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Writes a group by calling ``begin``, which is repeated with the same ids while it is
-        unknown whether the commit succeeded.
-
-        The repetition cannot create a second group, because each id exists only once. (A group has
-        no quote by which a repeated request could be recognized.) Raises SERVICE_UNAVAILABLE if the
-        outcome stays unknown for too long, StoreUnavailable if nothing was written.
-        """
+        """Writes a batch by ``begin``, which must be safe to repeat; it is repeated while the
+        outcome of the commit is unknown. Raises SERVICE_UNAVAILABLE if that lasts too long,
+        StoreUnavailable if nothing was written."""
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False
         while True:
@@ -340,12 +327,8 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """Waits until the worker has set up all the orders, at most five seconds, and returns the
-        orders in their present state.
-
-        Clients of the public service look for the deposit addresses in the answer (contract 9.5).
-        The orders are returned even if the store stops answering.
-        """
+        """Waits up to five seconds until all orders have deposit addresses (contract 9.5), and
+        returns them as they are then."""
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
             self._worker.hint(order.service_id)
@@ -386,8 +369,8 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """Returns the caller's group with this id. Raises NOT_FOUND, with the same message whether
-        the group is unknown, belongs to another partner or is too old to be shown."""
+        """Returns the caller's batch of orders. Raises NOT_FOUND, also for another partner's or one
+        that is too old."""
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")

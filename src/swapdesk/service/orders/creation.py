@@ -87,16 +87,11 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """Creates the order of a quote; if the request is repeated, returns the order that the
-        first request created.
-
-        ``purpose`` is the kind of create request, an exchange or a private send. ``call`` is
-        counted in the commit that begins the exchange, so that a refused or repeated request does
-        not count. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
-        FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED if no venue opened the order, SERVICE_UNAVAILABLE if the outcome is
-        not known yet. Also raises what ``call.take`` raises to refuse the call.
-        """
+        """Creates the order of a quote, once; a repeated request gets the same order. ``call`` is
+        counted only if the exchange begins. Raises ServiceError: INVALID_SWAP,
+        FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED,
+        STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED, SERVICE_UNAVAILABLE (outcome unknown), or
+        the refusal of ``call.take``."""
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
@@ -147,11 +142,8 @@ class OrderDesk(Room):
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
     ) -> None:
-        """Raises VALIDATION_ERROR, which names the field, if the payout or refund address of the
-        request is the deposit address of an order, in any spelling (contract 7.15).
-
-        ``token_in`` is the token of the refund, ``token_out`` that of the payout.
-        """
+        """Raises VALIDATION_ERROR if the payout or refund address is the deposit address of an
+        order, in any spelling (contract 7.15)."""
         since = window_start(self._clock.now())
         named = (
             ("addressTo", request.address_to, token_out),
@@ -164,8 +156,8 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Prepares the swap of a DEX quote; returns the ``detail`` to store with the order. Returns
-        None for a quote of another route type. Raises ServiceError if the swap would fail."""
+        """Returns the ``detail`` of a DEX order, None for other routes. Raises ServiceError if the
+        swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -178,12 +170,7 @@ class OrderDesk(Room):
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """Returns the result of :meth:`get` as JSON.
-
-        The order may have changed, so the store is read on each call. If the order's JSON is
-        cached, only its version is read first, and the whole order only if the cached JSON is
-        outdated.
-        """
+        """Returns the present order as JSON, like :meth:`get`."""
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
             if held is None or not visible(held[1], self._clock.now()):
@@ -210,12 +197,8 @@ class OrderDesk(Room):
         return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """Returns a page of the caller's orders of the last 48 hours as JSON, each in the form of
-        :meth:`encoded`.
-
-        If the query's ``from`` is earlier than these 48 hours, it is replaced by their start.
-        Raises VALIDATION_ERROR if ``from`` is after ``to``.
-        """
+        """Returns a page of the caller's orders of the last 48 hours as JSON; an earlier ``from``
+        is moved to that limit. Raises VALIDATION_ERROR if ``from`` is after ``to``."""
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
         since = window_start(self._clock.now())
@@ -234,12 +217,8 @@ class OrderDesk(Room):
         call: Counting | None,
         payment: str | None,
     ) -> StoredOrder:
-        """Stores the new order before any venue is asked, and returns it.
-
-        ``digest`` identifies the create request. ``notes`` are the ``detail`` of a DEX order; None
-        for other orders. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take``
-        raises to refuse the call.
-        """
+        """Stores and returns the new order before any venue is asked. ``notes`` are a DEX order's
+        ``detail``. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises."""
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
@@ -290,13 +269,9 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Answers a repeated create request. Returns the order that the first request with this
-        quote created, after waiting for that request if it is under way.
-
-        If the first request got an error, raises the same error. Raises INVALID_SWAP if the order
-        is no longer visible or none of ``digests`` is the first request's digest,
-        SERVICE_UNAVAILABLE if the outcome is not known in time.
-        """
+        """Answers a repeated create request with the first one's order or error, after waiting for
+        it. Raises INVALID_SWAP if the order is no longer visible or the requests differ,
+        SERVICE_UNAVAILABLE if the outcome stays unknown."""
         if not visible(order.created, self._clock.now()):
             raise unusable()
         if order.request_digest not in digests:
@@ -334,9 +309,8 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns two digests of a create request: for the operation that the caller used, and for the
-    other operation that creates orders. The stored order is compared with both, because a private
-    send can be created by either operation."""
+    """Returns digests of a create request for both operations that create orders, because either
+    may repeat the other's request."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

@@ -31,12 +31,8 @@ from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
-    """Raises VALIDATION_ERROR, which names the field, if a payout or refund address or its memo is
-    not valid on the token's chain.
-
-    A memo may be missing even on a chain that uses memos, because a wallet of the user's own may
-    need none.
-    """
+    """Raises VALIDATION_ERROR if a payout or refund address or its memo is not valid on the token's
+    chain. A memo may be missing."""
     _check_address("addressTo", request.address_to, token_out)
     if request.refund_address is not None:
         _check_address("refundAddress", request.refund_address, token_in)
@@ -73,18 +69,16 @@ def _problem(text: str, token: Token) -> str | None:
 
 
 def account_of(address: str, token: Token) -> str:
-    """Returns the kind of chain and the canonical spelling of an address, separated by a blank. The
-    result is the same on all chains of this kind. An address that cannot be decoded is kept as it
-    is."""
+    """Returns the chain's kind and the address in canonical spelling, separated by a blank. An
+    undecodable address is kept."""
     kind = token.chain_data.kind
     verdict = check_address(kind, address, chain_name=token.chain_data.name)
     return f"{kind} {verdict.account if verdict.ok else address}"
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Returns the VALIDATION_ERROR for a payout or refund address (in ``field``) that is the
-    deposit address of an order. Money sent to such an address would be credited to that order, or
-    kept by its venue."""
+    """Returns the VALIDATION_ERROR for an address in ``field`` that is an order's deposit address:
+    money sent there would be credited to that order or lost."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
@@ -111,13 +105,8 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if a create request for ``purpose`` can execute it at the time ``now``.
-
-    A quote for a private send can be executed by requests of both purposes. Raises
-    FIXED_RATE_QUOTE_EXPIRED if the quote has expired and its rate is fixed. Raises INVALID_SWAP if
-    it has expired with a floating rate, is unknown (None) or filtered, or was made for the other
-    purpose.
-    """
+    """Returns the quote if it can be executed for ``purpose``. Raises FIXED_RATE_QUOTE_EXPIRED for
+    an expired fixed rate, otherwise INVALID_SWAP."""
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:
@@ -129,11 +118,8 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 
 def unusable(ended: str | None = None) -> ServiceError:
-    """Returns the INVALID_SWAP error for a quote that cannot be used.
-
-    ``ended`` is the message for an expired quote, None for any other reason. To callers of the
-    public service's dialect, an expired quote is reported as a wrong ``quoteId``.
-    """
+    """Returns the INVALID_SWAP error for an unusable quote. ``ended`` is the message for an expired
+    one, None for other reasons."""
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
         ErrorCode.INVALID_SWAP,
@@ -159,11 +145,8 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 
 
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
-    """Returns a digest of a create request, as hex.
-
-    Requests for the same order have the same digest: trailing zeros of a number, the order of
-    filters and an empty memo do not change it.
-    """
+    """Returns a digest of a create request, as hex: the same for requests that differ only in
+    spelling, such as trailing zeros."""
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
     if not request.destination_tag:
         body.pop("destinationTag", None)
@@ -190,11 +173,8 @@ def draft(
     rng: random.Random,
     notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """Returns a new order at status -2, for which no venue was asked yet.
-
-    ``rng`` draws the order's ids. ``notes`` is the initial ``detail`` of a DEX order; None for
-    other orders.
-    """
+    """Returns a new order, stored before any venue is asked. ``notes`` is a DEX order's initial
+    ``detail``."""
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
     private = quote.route == "private"
@@ -226,6 +206,6 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Truncates a time to milliseconds, the precision of the API. A list of orders whose ``from``
-    is an order's ``created`` therefore includes that order."""
+    """Truncates a time to milliseconds, the API's precision, so that ``from`` equal to an order's
+    ``created`` includes it."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -35,9 +35,8 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=8)
-"""Length of a lease, which is the time for which an order belongs to one worker alone. It is short
-so that the orders of a killed worker wait only briefly. The worker renews it while it handles the
-order."""
+"""Time for which an order belongs to one worker alone, unless renewed. Orders of a killed worker
+wait that long."""
 _RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
@@ -54,8 +53,8 @@ RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
 finished order hardly ever gets a second deposit."""
 
 _USUAL_PACE = 5.0
-"""Report interval of a venue, in seconds, for which SLOW_POLL and RARE_POLL are meant. If a venue's
-report interval is shorter, both are shortened in proportion."""
+"""Report interval of a venue, in seconds, that SLOW_POLL and RARE_POLL assume. They shrink in
+proportion for a shorter one."""
 
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
@@ -76,11 +75,8 @@ _SECOND_LEG_FROM = (
 
 
 class Worker(Room):
-    """Carries the orders of the store to their end.
-
-    ``run`` works until cancelled and ``step`` makes a single round; ``pass_on`` is for a process
-    that leaves this work to other processes. A process has one Worker.
-    """
+    """Carries the orders of the store to their end. ``run`` works until cancelled, ``step`` makes a
+    single round. At most one for each process."""
 
     def __init__(
         self, shared: Shared, desk: OrderDesk, directory: Directory, tolerance: timedelta | None
@@ -99,20 +95,14 @@ class Worker(Room):
         is False, somebody has to call ``step``."""
 
     def hint(self, service_id: str) -> None:
-        """Tells the worker to handle an order at once; if the worker is already handling it, to
-        handle it once more afterwards.
-
-        If the process ends before that, the hint is lost, and the order is handled when it is due.
-        """
+        """Has an order handled at once, or again if that is under way. The hint is lost if the
+        process ends; the order is then handled when due."""
         self._hinted.add(service_id)
         self._woken.set()
 
     async def run(self) -> None:
-        """Handles due orders until cancelled; if the store does not answer, retries until it does.
-        Raises ClockDiffers.
-
-        An order whose venue does not answer never delays other orders.
-        """
+        """Handles due orders until cancelled, also through failures of the store. Raises
+        ClockDiffers."""
         swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
         silence = Silence(log, "worker: the store")
@@ -220,8 +210,8 @@ class Worker(Room):
             self._woken.set()
 
     async def sweep(self, now: datetime) -> None:
-        """Deletes quotes that expired more than 15 minutes ago, outbox rows older than 48 hours,
-        and payments and webhook events that are too old to be repeated."""
+        """Deletes quotes that expired 15 minutes ago, outbox rows older than 48 hours, and payments
+        and webhook events too old to be repeated."""
         await self._store.quotes.drop(now - QUOTES_KEPT)
         await self._store.outbox.drop(now - _OUTBOX_KEPT)
         await self._store.payments.drop(now - PAYMENTS_KEPT)
@@ -341,12 +331,8 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns the time at which to look at an order again; None if never.
-
-        An order that is still open is looked at in the interval of its venue, and every five
-        minutes once it is older than 48 hours. An expired, failed or finished order is looked at in
-        ever longer intervals, for 48 hours. A refunded or deleted order is not looked at.
-        """
+        """Returns when to look at an order again; None if never. The interval grows with the
+        order's age; ended orders are watched for 48 hours, refunded or deleted ones not at all."""
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):

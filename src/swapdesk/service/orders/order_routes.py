@@ -37,28 +37,21 @@ Position = Literal["in", "out", "back"]
 fails part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""Time by which the second deposit address of a private order stays open longer than the first one.
-The second address gets the payment of the first leg."""
+"""How much longer the second deposit address of a private order stays open. The first leg pays to
+that address."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """Returns venues that an order no longer uses, earliest first, from the list ``name`` in its
-    ``detail``.
-
-    ``refusals`` lists ``in:code`` or ``out:code`` for each leg that a venue refused.
-    ``openedInVain`` lists venues that opened the second leg of a route whose first leg was then
-    refused. ``moves`` lists venues that gave up a leg after its deposit had arrived.
-    """
+    """Returns venues that an order no longer uses, from its ``detail``. ``refusals``: legs refused
+    (``in:code``, ``out:code``); ``openedInVain``: second legs without a first; ``moves``: legs
+    given up after the deposit."""
     listed = order.text(name)
     return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """Returns the key by which a venue knows a leg of the order, for example ``<serviceId>:in``.
-
-    On the second route that is tried, ``#2`` is appended. If another venue has taken over the leg,
-    the result is the key that was stored for that venue.
-    """
+    """Returns the key by which a venue knows a leg: ``<serviceId>:in``, with ``#2`` on the second
+    route, or the one stored for a venue that took the leg over."""
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
 
@@ -88,13 +81,8 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes between venues of ``codes`` that must not be used for this order.
-
-    A route is excluded if one of its venues refused a leg. A private route is also excluded if its
-    first venue already knows the receiver's address, because one venue would then know both ends of
-    the order. ``refused`` are entries such as ``in:code``; ``opened`` are the venues that know the
-    receiver's address.
-    """
+    """Returns the routes between ``codes`` that this order must not use: a venue refused a leg, or
+    one would know both ends of a private order."""
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
     for refusal in refused:
@@ -128,8 +116,8 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
-    """Returns the second leg of a private order, which swaps ``middle``, the intermediary token,
-    and pays the receiver. The leg stays open longer than the first one."""
+    """Returns a private order's second leg, which swaps the intermediary token ``middle`` and pays
+    the receiver."""
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -148,13 +136,8 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns the address to which the venue of the second leg may return the intermediary token
-    ``middle``; None if there is none.
-
-    The trader may give this address in the create request without knowing the intermediary, so an
-    address that does not fit the intermediary's chain is ignored. The result is None for a fixed
-    order, too, because it is refunded in the token originally sent.
-    """
+    """Returns the address for a refund in the intermediary token ``middle``; None if there is no
+    valid one, or for a fixed order, which is refunded in the token sent."""
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
         return None
@@ -164,9 +147,8 @@ def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
 def first_leg(
     order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
 ) -> LegOrder:
-    """Returns the first leg of a private order, which takes the deposit and pays the intermediary
-    token ``middle``. ``second`` is the deposit instruction of the second leg, to whose address the
-    first leg pays."""
+    """Returns a private order's first leg, which takes the deposit and pays ``middle`` to the
+    deposit address in ``second``."""
     return LegOrder(
         key=leg_key(order, "in"),
         token_in=token_in,
@@ -198,12 +180,8 @@ async def repriced(
     token_in: Token,
     token_out: Token,
 ) -> StoredQuote:
-    """Returns the quote of a create request.
-
-    If the request asks for another markup or other providers than the quote, the quote is repriced.
-    Raises INVALID_SWAP if it must not be repriced or no route fits, VALIDATION_ERROR for an unknown
-    provider code.
-    """
+    """Returns the quote of a create request, repriced if the markup or the providers differ. Raises
+    INVALID_SWAP if that is impossible, VALIDATION_ERROR for an unknown provider."""
     markup = quote.markup if request.markup is None else request.markup
     choice = _asked(quote, leg_filters(request, venues))
     if markup == quote.markup and _same(choice, quote.choice):
@@ -249,9 +227,8 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the route choice for a create request. The leg filters in ``filters`` that are not
-    None were set by the request and replace those of the quote; everything else is the quote's. For
-    a standard route ``filters`` is ignored."""
+    """Returns the quote's route choice with the leg filters of a create request in place of its
+    own. None keeps the quote's."""
     if quote.route == "standard":
         return quote.choice
     return replace(

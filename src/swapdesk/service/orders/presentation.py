@@ -62,8 +62,8 @@ class Presentation:
         return service_id in self._encoded
 
     def written(self, service_id: str, version: int) -> bytes | None:
-        """Returns the cached JSON of this version of an order. Returns None if it is not cached, or
-        if one of the order's tokens has changed since it was cached."""
+        """Returns the cached JSON of this version of an order; None if there is none or one of its
+        tokens has changed."""
         answer = self._encoded.get(service_id)
         if answer is None or answer.version != version:
             return None
@@ -92,11 +92,8 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """Returns the order as the API shows it.
-
-        With ``fresh``, for the answer to a create request, ``metadata`` is an object; otherwise it
-        is a text (contract 10.8). A deleted order has only its id and its status (contract 8.3).
-        """
+        """Returns the order as the API shows it. ``fresh`` is for the answer to a create request:
+        ``metadata`` is then an object instead of text (contract 10.8)."""
         if row.status == OrderStatusCode.DELETED:
             return Order(
                 service_id=row.service_id,
@@ -200,11 +197,7 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 
 
 def _eta(row: StoredOrder) -> Decimal:
-    """Returns the minutes from the order's creation to its expected end (contract 8.17).
-
-    The venue's estimate counts from the deposit. So once a deposit was seen, the time from creation
-    to deposit is added to the estimate.
-    """
+    """Returns the minutes from the order's creation to its expected end (contract 8.17)."""
     deposited = _time(row, "deposited")
     if deposited is None:
         return row.minutes
@@ -234,11 +227,8 @@ _TRIES = 5
 
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
-    """Deletes an order and returns True; returns False if its state does not allow that. An order
-    can be deleted before its deposit, after it expired, and after it failed (contract 8.5).
-
-    A deposit that arrives afterwards is handled by the venue as for any other order that has ended.
-    """
+    """Deletes an order; returns False unless it awaits its deposit, expired or failed (contract
+    8.5). The venue handles a later deposit."""
     current: StoredOrder | None = order
     for _ in range(_TRIES):
         if current is None or not allowed(current.status, OrderStatusCode.DELETED, current.route):

@@ -48,16 +48,14 @@ _UNDER_WAY = (
 _MOVES = 4
 
 _WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
-"""Members of ``detail`` that describe the move of a leg to another venue while it is under way: the
-leg, its former venue and key, and the amounts."""
+"""Members of ``detail`` that describe the move of a leg to another venue while it is under way."""
 
 
 def given_up(
     order: StoredOrder, first: LegReport, second: LegReport | None
 ) -> Literal["in", "out"] | None:
-    """Returns the leg whose venue has received money and will not swap it, if that money can be
-    recovered: ``in`` for the first leg, ``out`` for the second. Returns None otherwise. ``first``
-    and ``second`` are the last reports of the legs."""
+    """Returns the leg (``in`` or ``out``) whose venue holds money that it will not swap but that
+    can be recovered; otherwise None. Takes the legs' last reports."""
     if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
         return None
     if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
@@ -84,13 +82,8 @@ class Recovery(Room):
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
     ) -> StoredOrder | None:
-        """Chooses the venue that takes over a leg, and returns the order with that venue for the
-        worker to commit. ``side`` is the leg, and ``report`` the last report of the venue that gave
-        it up.
-
-        If no venue takes over, the deposit is sent to the refund address and the order is returned
-        unchanged. Returns None if that is not possible either.
-        """
+        """Returns the order, for the worker to commit, with the venue that takes over the leg
+        ``side``; unchanged if the deposit is refunded instead. None if neither is possible."""
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
         wanted = replace(
@@ -108,13 +101,8 @@ class Recovery(Room):
         return moved or await self._give_back(order, side)
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
-        """Takes one step of a leg's move to another venue and returns the order, for the worker to
-        commit.
-
-        The step opens the leg at the new venue and has the old venue forward the deposit there. If
-        the new venue refuses, the step chooses a third venue. Raises VenueFailure if a venue does
-        not answer; the step is repeated later.
-        """
+        """Takes one step of a leg's move to another venue and returns the order for the worker to
+        commit. Raises VenueFailure if a venue does not answer; repeat it later."""
         position = moving(order)
         if position is None:
             return order
@@ -225,13 +213,8 @@ class Recovery(Room):
         amounts: tuple[Decimal, Decimal],
         second: tuple[str, str | None] | None,
     ) -> LegOrder:
-        """Returns the leg that the new venue has to open, under the given ``key``. ``amounts`` are
-        the amounts in and out; ``second`` is the deposit address and tag of the order's next leg,
-        None if this is the last leg.
-
-        The money is on its way already, so the leg has floating terms and the late deadline of a
-        second leg.
-        """
+        """Returns the leg for the new venue to open, on floating terms. ``amounts`` are in and out;
+        ``second`` is the next leg's deposit address and tag, None for the last leg."""
         token_in, token_out = self._ends(order, position)
         if position == "back":
             payout: tuple[str, str | None] = (order.refund_address or "", order.refund_tag)
@@ -271,13 +254,8 @@ class Recovery(Room):
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
-        """Has the venue send the deposited token to the order's refund address; returns the order
-        unchanged.
-
-        Returns None if there is no refund address, or if the venue refuses. Always returns None for
-        a second leg, whose venue holds the intermediary token instead of the token that the trader
-        deposited.
-        """
+        """Has the venue refund the deposit; returns the order unchanged. None if there is no refund
+        address, the venue refuses, or it is the second leg."""
         if side == "out" or order.refund_address is None:
             return None
         try:

@@ -50,7 +50,7 @@ worker."""
 
 CARRY_SECONDS = 24.0
 """Seconds after which a create request stops waiting for a deposit address and leaves the order to
-the worker. Clients wait slightly longer than this for their answer."""
+the worker."""
 
 
 class OpeningUnknown(Exception):
@@ -69,8 +69,8 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """The code of the error with which a fixed order fails. A fixed order never changes to
-        another route, so it fails if its venue refuses."""
+        """Error code with which a fixed order fails if its venue refuses, because it never changes
+        its route."""
 
 
 class Opening(Room):
@@ -80,13 +80,9 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Opens the legs of an order at status -2 or -1. Returns the order as waiting for its
-        deposit, or as failed if no venue opened it.
-
-        With ``ask_first`` each venue is first asked whether it has already opened the leg with this
-        key. If another worker changed the order in the meantime, the order as that worker left it
-        is returned. Raises OpeningUnknown, at the latest after CARRY_SECONDS.
-        """
+        """Opens an order's legs; returns it as waiting for its deposit or as failed, or as another
+        worker left it. With ``ask_first``, venues are first asked whether the leg exists. Raises
+        OpeningUnknown after CARRY_SECONDS."""
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:
@@ -122,11 +118,8 @@ class Opening(Room):
     async def _next_route(
         self, order: StoredOrder, position: Position, code: str
     ) -> StoredOrder | None:
-        """Returns the order with its next best route, at status -1 until that route is opened; None
-        if there is no further route.
-
-        ``code`` is the venue that refused the leg at ``position``.
-        """
+        """Returns the order with its next best route after the venue ``code`` refused a leg; None
+        if there is none."""
         refused = [*codes_of(order, "refusals"), f"{position}:{code}"]
         opened = codes_of(order, "openedInVain")
         if position == "in" and order.route == "private":
@@ -173,9 +166,8 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Opens all legs of the order; on a private route the second leg, which pays the receiver,
-        is opened first. Returns the deposit instructions of the first leg, and those of the second
-        leg (None on a standard route)."""
+        """Opens all legs, the paying one first, and returns the deposit instructions of the first
+        and second leg (None on a standard route)."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":
@@ -256,10 +248,6 @@ class Opening(Room):
         )
 
     def _ready(self, order: StoredOrder) -> StoredOrder:
-        """Returns a DEX order in the state of waiting for its deposit.
-
-        No venue has to open anything, because the transaction was prepared before the order began.
-        """
         now = self._clock.now()
         return replace(
             moved(order, OrderStatusCode.WAITING, order.in_status, order.out_status, now),

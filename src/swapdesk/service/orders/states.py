@@ -113,13 +113,9 @@ def rank(shown: DisplayStatus) -> int:
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Returns True if the deposited token can no longer be returned: the venue of the first leg has
-    begun to pay out.
-
-    For a private order with a fixed rate it is True only once the payment to the receiver has
-    begun, because until then the deposited token can be bought back (contract 8.15). Always False
-    for orders that await a deposit or are finished.
-    """
+    """Returns whether the deposited token can no longer be returned: the first venue has begun to
+    pay, on a fixed private order the second (contract 8.15). False while a deposit is awaited or
+    once finished."""
     if status not in (
         OrderStatusCode.EXCHANGING,
         OrderStatusCode.ANONYMIZING,
@@ -143,8 +139,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns the status of an order from the last reports of its legs. ``second`` is the report of
-    a private order's second leg; None for other orders."""
+    """Returns an order's status from the last reports of its legs. ``second`` is None unless the
+    order is private."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -164,12 +160,8 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the statuses that an order passes through on its way from ``before`` to ``after``.
-
-    ``before`` is left out, ``after`` is included; empty if the order cannot get there. A venue that
-    is asked seldom may report a leg as finished without the steps in between; they are included
-    nevertheless. ``deposited`` says whether the deposit was seen.
-    """
+    """Returns the statuses after ``before`` up to ``after``, including steps that a venue did not
+    report; empty if unreachable. ``deposited`` says whether the deposit was seen."""
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
     if start in path and end in path and path.index(start) < path.index(end):
@@ -192,14 +184,9 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit one after another, given the reports of both legs; empty if
-    nothing changed. There is one row per status passed, so that every step is announced. The last
-    row also has the hashes, amounts and flags of the reports.
-
-    ``asked`` is the time at which the venues were asked; None means ``now``. The order expires only
-    if they were asked at or after its deadline, because an earlier report cannot exclude a deposit
-    just before the deadline.
-    """
+    """Returns the rows to commit in sequence, one for each status passed; empty if nothing changed.
+    The order expires only if the venues were asked (``asked``, None means ``now``) at or after its
+    deadline."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
@@ -297,12 +284,8 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns the values of ``detail`` that follow from the reports: hashes, the refund and
-    ``actionRequired``. A value that the reports omit is left out.
-
-    Only a returned deposit is recorded as a refund; a refund of the second leg is the intermediary
-    token, which stays with the service until an operator acts.
-    """
+    """Returns the values of ``detail`` in the reports. Only a returned deposit counts as a refund,
+    not a second leg's refund of intermediary tokens."""
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
@@ -345,9 +328,8 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns a list with the finished order, in which ``actionRequired`` is now set because a
-    venue holds a further deposit. The list is empty if no venue does, or if ``actionRequired`` is
-    set already."""
+    """Returns the finished order, alone in a list, if ``actionRequired`` is newly set because a
+    venue holds a further deposit; otherwise nothing."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

@@ -135,8 +135,6 @@ def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decim
 
 
 def _refuse_on_dex(query: QuoteQuery) -> None:
-    """Raises VALIDATION_ERROR if the request asks for a fixed rate, an amount received or a markup,
-    because DEX routes do not support these."""
     if query.amount_type is AmountType.RECEIVE:
         raise invalid("amountType", "is not supported with types=dex", query.amount_type.value)
     if query.fixed:
@@ -166,8 +164,8 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""The steps of a wait for several answers, as pairs of seconds and percent. Up to the seconds of a
-step, the wait ends early only if at least its percentage of the answers has arrived."""
+"""Steps of a wait for answers, as (seconds, percent): until those seconds, the wait ends early only
+with that percentage of the answers."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
@@ -185,14 +183,9 @@ async def gather(
     steps: Steps = STEPS,
     begin: float | None = None,
 ) -> tuple[list[T | None], float]:
-    """Asks all questions at once. Returns the answers that came in time, and the elapsed seconds.
-    The list of answers has an entry for each question, which is None if there was no answer in
-    time.
-
-    Questions that are late are cancelled. ``begin`` is the time, by ``clock.monotonic``, at which
-    the whole request began. A question must return a failure instead of raising it. If a question
-    raises anyway, the exception is logged and its entry is None.
-    """
+    """Asks all questions at once; returns the answers, None for those too late or raising, and the
+    elapsed seconds. Late questions are cancelled. ``begin`` is when the request began, by
+    ``clock.monotonic``."""
     if begin is None:
         begin = clock.monotonic()
     if not questions:

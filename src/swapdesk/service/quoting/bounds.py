@@ -84,14 +84,8 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals without the amounts that have proved to have no price. ``least`` and
-    ``most`` say whether the lower and the upper end of ``bounds`` have a price.
-
-    If the upper end has none, the intervals that reach it are left out. If the lower end has none,
-    the intervals are cut off at the next amount above it at which an interval begins. If there is
-    no such amount, they are cut off at twice the lower end, because the smallest amounts may buy
-    less than one unit of a token with few decimals.
-    """
+    """Returns the intervals without amounts at the ends of ``bounds`` that proved to have no price.
+    ``least`` and ``most`` say whether the lower and upper end have one."""
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
@@ -105,11 +99,8 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds with a price at both ends, and the last lower end that was tried in
-    vain (None if the first one had a price). Returns None if no such bounds are found.
-
-    For given bounds, ``asked`` returns whether the lower and whether the upper end has a price.
-    """
+    """Returns the widest bounds with a price at both ends, and the last lower end tried in vain (or
+    None). None if there are none. ``asked`` says which ends have a price."""
     too_little = None
     for _ in range(_ENDS_TRIED):
         bounds = contiguous(intervals)
@@ -130,11 +121,8 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Returns the bounds with the lower end moved down, as far as amounts have a price.
-
-    The new end is above ``too_little``, an amount known to have no price. If ``too_little`` is
-    None, the bounds are returned unchanged. ``taken`` returns whether an amount has a price.
-    """
+    """Returns the bounds with the lower end moved down as far as ``taken`` says that there is a
+    price. It stays above ``too_little``; None changes nothing."""
     if too_little is None:
         return bounds
     least = bounds.minimum
@@ -165,11 +153,8 @@ def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
 
 
 class KeptSearches(Generic[Key, Found]):
-    """A cache of search results. Time is divided into periods of 30 seconds, which are the same for
-    all callers, and a result is valid until its period ends.
-
-    Callers that ask for the same key share one search, which continues if a caller stops waiting.
-    """
+    """A cache of search results, valid until the end of a 30-second period that is the same for all
+    callers. Callers with the same lookup key share one search."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -214,8 +199,8 @@ class KeptSearches(Generic[Key, Found]):
 
 
 class PrivateBounds:
-    """Finds the bounds of the amounts that a pair's private routes take. The routes have no
-    filters; ``terms`` says whether they have floating or fixed rates."""
+    """Finds the bounds of the amounts that a pair's private routes take, without filters, for
+    floating or fixed ``terms``."""
 
     def __init__(
         self,
@@ -238,12 +223,8 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Searches the bounds of the pair's private routes, and the longest time estimate of these
-        routes.
-
-        Besides both ends, an amount in the middle is priced, because few venues accept an amount at
-        an end and the estimate has to cover all venues. Returns None if no route has a price.
-        """
+        """Searches the bounds of a pair's private routes and their longest time estimate. None if
+        no route has a price."""
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
         legs = self._first_legs(question)
@@ -316,14 +297,8 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns the amount for which the leg pays about ``target``; None if no such amount is found.
-    The search starts at ``end``, a bound of the leg (the amount, and what the leg pays for it), and
-    goes inward.
-
-    ``up`` is True if ``end`` is the lower bound. Each round computes the next amount from the
-    previous price. The result may miss ``target`` by half a percent, because ``target`` itself has
-    a margin of 2 %, or by more if rounding the amount causes the difference.
-    """
+    """Returns an amount, near but inside the bound ``end`` of a leg, that pays about ``target``;
+    None if not found. ``up``: the bound is the lower one."""
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount
@@ -343,8 +318,8 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Rounds a bound to five significant digits: up with ``up`` (for a lower bound), otherwise down
-    (for an upper bound), so that the result lies inside the exact bounds."""
+    """Rounds a bound to five significant digits, inward: up for a lower bound (``up``), otherwise
+    down."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -375,11 +350,8 @@ class ReceiveBounds(Room):
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
-        """Returns the bounds in units of the token received; None if no route can be priced by an
-        amount to receive now.
-
-        ``markup``, in percent, is not applied to venues that do not support markup.
-        """
+        """Returns the bounds in units of the token received; None if no route can be priced.
+        ``markup``, in percent, applies to venues that support it."""
         question = RouteQuestion(
             token_in,
             token_out,

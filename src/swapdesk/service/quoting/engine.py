@@ -74,8 +74,8 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""If an amount is inside the bounds of a priced route by at least this factor, it is taken to be
-inside the bounds of the pair."""
+"""Factor by which an amount must be inside a route's bounds for the pair's bounds to need no
+search."""
 
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
@@ -111,12 +111,7 @@ def _whole_side(question: RouteQuestion) -> bool:
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
-    """Returns True if the prices alone show that the amount is well inside the pair's bounds, so
-    that the bounds need not be searched.
-
-    One condition is that a route pays at least twice the smallest unit of the token received: for a
-    token with few decimals, the lower bound may be the amount that buys the first unit.
-    """
+    """Returns whether prices alone show that the amount is well inside the pair's bounds."""
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
     routes_priced = priced(routes)
@@ -166,9 +161,8 @@ class QuoteEngine(Room):
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        """Returns quotes for sending a token over a private route that pays out the same token.
-        Quotes that must not be used are left out. Raises AMOUNT_TOO_LOW if the amount is not
-        positive."""
+        """Returns usable quotes of private routes that pay out the same token. Raises
+        AMOUNT_TOO_LOW for an amount not above zero."""
         asked = private_send_asked(self._catalog, self._venues, caller, query)
         token, amount = asked.question.token_in, asked.question.amount
         self._scans.selected(token)
@@ -184,12 +178,9 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes that can be executed now, without storing them: standard routes first,
-        then private ones, each best first. ``refundable`` is False if the caller gives no refund
-        address; routes that need one are then left out.
-
-        Raises AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT if every route refuses the amount.
-        """
+        """Returns quotes to execute now, not stored: standard routes before private ones, best
+        first. Without ``refundable``, routes that need a refund address are left out. Raises
+        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
         routes = [*ranked(answer.standard), *best_per_pair(answer.private)]
@@ -212,14 +203,9 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most now and fits ``choice``; None if there is no
-        such route.
-
-        ``exclude`` lists routes that must not be used, each as the codes of its venues. ``markup``,
-        in percent, is deducted from what a route pays. If ``choice`` asks for rotation, the payout
-        wallet differs from those that paid the recent orders of ``partner_id``. A route that would
-        be filtered for its price impact is never returned.
-        """
+        """Returns the floating route that pays most and fits ``choice``; None if there is none or
+        its price impact is too large. ``exclude`` lists routes as venue codes; ``markup`` is
+        percent."""
         question = RouteQuestion(
             token_in,
             token_out,
@@ -248,14 +234,9 @@ class QuoteEngine(Room):
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
-        """Returns the limits of a pair by route type for ``GET /minMax``; None for a type without a
-        route.
-
-        Both ends of each limit have a price. The limits bound the amount alone; whether a route
-        would lose too much value is stated on its row (contract 6.1 to 6.4). ``minOut`` and
-        ``maxOut`` bound the amount received at the account's default markup, which also applies to
-        a request for quotes that names no markup.
-        """
+        """Returns a pair's limits by route type, None without a route (contract 6.1 to 6.4).
+        ``minOut`` and ``maxOut`` assume the account's default markup. A route inside the limits can
+        still lose too much value."""
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         token_in = self._catalog.enabled_side(query.token_id_from, "tokenIdFrom")
@@ -283,12 +264,8 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits that ``sent`` finds for routes of one type; None if it finds none.
-
-        ``minOut`` and ``maxOut`` are replaced by the bounds of the amount received. If those are
-        not found, ``minOut`` and ``maxOut`` remain what the routes pay for the smallest and the
-        largest amount sent.
-        """
+        """Returns the limits that ``sent`` finds, with ``minOut`` and ``maxOut`` replaced by the
+        bounds of the amount received if these are found."""
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
         limits: Limits | None
@@ -318,8 +295,7 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns bounds of the pair's standard routes with a price at both ends: the widest ones,
-        whose lower end is then moved further down as far as amounts have a price. Returns None if
+        """Returns the pair's widest bounds on standard routes with a price at both ends; None if
         there are none."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
@@ -360,8 +336,8 @@ class QuoteEngine(Room):
         return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
-        """Prices the centralized routes of a request. Returns them with an error if every route
-        refuses the amount, otherwise with None."""
+        """Prices the centralized routes of a request. The error is None unless every route refuses
+        the amount."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0), None
@@ -376,14 +352,8 @@ class QuoteEngine(Room):
         return answer, await self._pricing.refusal(answer, question)
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
-        """Prices routes and refuses amounts outside the pair's bounds, which ``GET /minMax``
-        states.
-
-        An amount sent is checked on private routes only, an amount received on all routes. The
-        bounds are those of all routes together, so a question with filters is not checked, nor is
-        an amount sent at a fixed rate. Prices and bounds are asked for at the same time, since
-        every private row states the bounds.
-        """
+        """Prices routes and refuses amounts outside the pair's bounds, for questions without
+        filters. Amounts sent are checked on private routes with floating rates only."""
         pair = question.token_in, question.token_out
         markup = question.terms.markup
         searches: list[asyncio.Task[VenueLimits | None]] = []
@@ -422,11 +392,8 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """Refuses an amount above ``cap``, the largest swap allowed, on all routes. Returns the
-        refused routes, and the error, which names the largest amount that these routes take.
-
-        That amount may be smaller than ``cap``.
-        """
+        """Refuses an amount above ``cap``, the largest swap, on all routes. The error names the
+        largest amount that they take."""
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
         refusal = await self._pricing.refusal(refused, question)
@@ -459,8 +426,8 @@ class QuoteEngine(Room):
         return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
-        """Returns the rows of the routes that have no price. Each standard route has its own row.
-        Private routes get rows only if none of them has a price, one for each reason."""
+        """Returns rows for the routes without a price. Private ones get rows only if none has a
+        price, one for each reason."""
         waited = answer.waited
         lost = [
             rows.standard_error_row(

@@ -52,11 +52,8 @@ PRIVATE_ROWS = 24
 
 
 class Priced(Struct, frozen=True):
-    """All routes that were asked for, each with its price or the reason why it has none.
-
-    ``waited`` is how many seconds the service waited for venues that did not answer. ``bounds`` are
-    the bounds of the pair's private routes; None if they were not found.
-    """
+    """All routes asked for, priced or not. ``waited`` is seconds spent on venues that did not
+    answer; ``bounds`` are those of the pair's private routes, None if not found."""
 
     standard: list[Route]
     private: list[Route]
@@ -104,13 +101,8 @@ class Pricing(Room):
         return Priced(standard, private, max(waited, waited_too))
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """Returns the error to answer if every route refuses because of the amount alone; otherwise
-        None.
-
-        The error names an amount that a route takes. A leg of a two-leg route states such an amount
-        without knowing the other leg, so that amount is first tried on whole routes, as long as
-        time allows. Bounds of the pair were tried when they were found, and are not tried again.
-        """
+        """Returns the error if every route refuses because of the amount alone, naming an amount
+        that works; otherwise None."""
         outside = beyond(answer, question)
         if outside is None:
             return None
@@ -209,8 +201,8 @@ class Pricing(Room):
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
-        """Returns the filter that excludes every private route of the pair, ``xmr`` or ``leg
-        filters``; None if there are routes or no filter is the reason."""
+        """Returns the filter that excludes every private route, ``xmr`` or ``leg filters``;
+        otherwise None."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return "xmr"
@@ -223,12 +215,8 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns the best priced legs, each combined with every venue that can take the other leg
-        of the route.
-
-        ``hop`` is the intermediary token with its venues. A leg that no venue can continue is added
-        to ``routes`` as an unpriced route with the reason.
-        """
+        """Returns the best legs with every venue that can take the other leg over ``hop``, the
+        intermediary. Legs that cannot continue are added to ``routes``, unpriced."""
         receive = question.terms.receive
         far = _far(question, hop)
         limits = {
@@ -333,11 +321,7 @@ class PayoutRotation(Room):
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
         """Returns the routes with payout wallets that paid none of the partner's recent orders.
-
-        If there is no such wallet, ``choice.rotate_fallback`` decides: if it is True, the routes
-        are returned unchanged; otherwise the result is a single unpriced route with the cause
-        ``rotation``.
-        """
+        Without one: all routes if ``choice.rotate_fallback``, else a single unpriced route."""
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes
@@ -361,12 +345,8 @@ class PayoutRotation(Room):
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """Returns the quote with a payout wallet that is not in ``used``. If its own wallet is in
-        ``used``, it gets another wallet of the same venue.
-
-        If all wallets of the venue are in ``used``, ``rotate_fallback`` of the quote's choice
-        decides: if it is True, the quote is returned without a wallet; otherwise None is returned.
-        """
+        """Returns the quote with a payout wallet not in ``used``. Without one: the quote with no
+        wallet if its choice has ``rotate_fallback``, else None."""
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
         wallet = self._unused(quote.legs[-1], used)
@@ -398,12 +378,8 @@ _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 
 
 class Beyond(Struct, frozen=True):
-    """An amount that every asked route refuses. ``cause`` is ``below`` if the amount is too low and
-    ``above`` if it is too high.
-
-    ``figure`` is the nearest amount that a route takes. If some routes refuse the amount as too low
-    and others as too high, the cause is ``below`` and ``figure`` is larger than the amount.
-    """
+    """An amount that every route refuses as too low (``below``) or too high (``above``); ``below``
+    if both occur. ``figure`` is the nearest amount that works."""
 
     question: RouteQuestion
     cause: Cause
@@ -416,8 +392,7 @@ class Beyond(Struct, frozen=True):
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
-    """Returns a Beyond if every route refuses because of the amount. Returns None if a route has a
-    price, or if a route has no price for another reason."""
+    """Returns a Beyond if every route refuses because of the amount; otherwise None."""
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None

@@ -36,13 +36,9 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 
 
 class RouteQuestion(Struct, frozen=True):
-    """A question for the prices of routes.
-
-    ``amount`` is the amount received if ``terms.receive`` is True, otherwise the amount sent.
-    ``markup_optional`` is True if the markup is only the account's default: venues that do not
-    support markup are then priced without it instead of being left out. ``exclude`` lists routes
-    that must not be used, each as the codes of its venues.
-    """
+    """A question for prices. ``amount`` is received if ``terms.receive``, otherwise sent.
+    ``markup_optional``: venues without markup are priced without it. ``exclude`` lists routes as
+    venue codes."""
 
     token_in: Token
     token_out: Token
@@ -59,8 +55,7 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """True if the question is about floating routes without filters. The stated bounds of a
-        pair hold for such routes, so they are applied to such questions only."""
+        """True for floating routes without filters, to which a pair's stated bounds apply."""
         return not self.terms.fixed and self.unfiltered
 
     @property
@@ -94,32 +89,23 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Returns those of ``venues`` that may take the second leg, which pays the receiver.
-
-        Venues that require a refund address are left out: a refund of this leg would be in the
-        intermediary token, and the user has no address on that token's chain.
-        """
+        """Returns the venues that may take the second leg. Those that require a refund address are
+        left out, because a refund would be in the intermediary token."""
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
 class PricedRoute(RouteTerms, frozen=True, kw_only=True):
-    """A route with its price.
-
-    ``limits`` are the smallest and the largest ``amount_in`` that the route takes. ``valid_until``
-    is the earliest end of the route's fixed rates; None if the terms are floating.
-    """
+    """A route with its price. ``limits`` bound ``amount_in``. ``valid_until`` is None on floating
+    terms."""
 
     limits: VenueLimits
     valid_until: datetime | None = None
 
 
 class UnpricedRoute(Struct, frozen=True):
-    """A route without a price; ``cause`` is the reason.
-
-    If the amount is the reason, ``bound`` is the smallest or largest amount that the route takes.
-    ``bound`` is an amount to receive if the request named one, otherwise an amount to send.
-    """
+    """A route without a price, for the reason ``cause``. ``bound`` is the nearest amount that the
+    route takes, sent or received like the request's amount."""
 
     legs: tuple[str, ...]
     cause: Cause
@@ -137,9 +123,8 @@ class Hop(Struct, frozen=True):
 
 
 class PairBounds(VenueLimits, frozen=True):
-    """The amounts that private routes of a pair take. ``minutes`` is the longest time estimate of
-    these routes. Every private row states these figures instead of its own, because the figures of
-    a single venue would reveal which venue it is."""
+    """The amounts that a pair's private routes take, and their longest time estimate. Rows state
+    these figures, because a single venue's would reveal the venue."""
 
     minutes: Decimal
 
@@ -163,12 +148,8 @@ async def price_leg(
     terms: Terms = FLOATING,
     cap: Decimal | None = None,
 ) -> Route:
-    """Prices the route that consists of one leg at ``venue``.
-
-    Returns an unpriced route if the amount is outside the venue's bounds, so that stated limits and
-    quotes agree, or if the venue gives no price. ``cap`` is an additional upper bound of the amount
-    sent; None sets none.
-    """
+    """Prices a route of one leg. It is unpriced for an amount outside the venue's bounds or above
+    ``cap`` (None for no cap), or if the venue gives no price."""
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
     if limits is None:
@@ -231,10 +212,8 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """Returns the unpriced route for an amount to receive (``wanted``) that the venue does not
-    price. The cause is ``below`` if the smallest amount that can be sent would pay more than
-    ``wanted``, ``above`` if the largest would pay less; the route's bound is what that amount would
-    pay. In all other cases the cause is ``failed``."""
+    """Returns the unpriced route for an amount to receive: ``below`` or ``above`` what the venue
+    can pay, with that bound, or else ``failed``."""
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(
@@ -273,9 +252,8 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Gives all priced private routes the same time estimate and the same end of validity, so that
-    these figures do not reveal the venues; returns all the routes. ``bounds`` are those of the
-    pair; None if unknown."""
+    """Gives all priced private routes one time estimate and one end of validity, so that these
+    figures do not reveal the venues. Returns all routes."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -294,8 +272,8 @@ def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
 
 
 def over_two(first: PricedRoute, second: PricedRoute, middle: Token) -> PricedRoute:
-    """Combines two priced legs into a private route. The second leg was priced for exactly the
-    amount that the first pays, in the intermediary token ``middle``."""
+    """Combines two priced legs into a private route. The first leg must pay exactly what the second
+    was priced for."""
     share = ROUGH.divide(first.amount_in, first.amount_out)
     ends = [end for end in (first.valid_until, second.valid_until) if end is not None]
     return PricedRoute(
@@ -337,11 +315,8 @@ def _kept(
 
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
-    """Returns the four leg filters of a request, by the names that RouteChoice gives them; None for
-    a filter that the request does not set.
-
-    Raises VALIDATION_ERROR for an unknown provider code.
-    """
+    """Returns a request's four leg filters by their names in RouteChoice; None if not set. Raises
+    VALIDATION_ERROR for an unknown provider."""
     filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
         codes: list[str] | None = getattr(asked, field)
@@ -352,9 +327,8 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
-    """Raises VALIDATION_ERROR for the parameter ``field`` if one of ``codes`` names an unknown
-    provider. If ``routing`` is True, the error is also raised for a provider that is disabled and
-    so offers no routes."""
+    """Raises VALIDATION_ERROR for ``field`` if ``codes`` has an unknown provider or, with
+    ``routing``, a disabled one."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):
@@ -427,8 +401,8 @@ def swap_cap(token: Token) -> Decimal | None:
 
 
 def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
-    """Returns True if the amount received is worth so much less than the amount sent that the route
-    must not be used (PRICE_IMPACT). Returns False if one of the two dollar values is unknown."""
+    """Returns whether a route loses so much value that it must not be used (PRICE_IMPACT). False
+    for an unknown dollar value."""
     if usd_in is None or usd_out is None or usd_in <= 0:
         return False
     return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

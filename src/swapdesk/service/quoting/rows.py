@@ -46,8 +46,8 @@ QUOTE_VALID = timedelta(seconds=60)
 
 
 class Asked(Struct, frozen=True):
-    """A request for quotes: the question, and the partner who asks. ``private_send`` is True if the
-    token sent is also the token received; ``markup_told`` is True if the rows state the markup."""
+    """A request for quotes, and its partner. ``private_send``: both tokens are the same;
+    ``markup_told``: rows state the markup."""
 
     question: RouteQuestion
     partner_id: str
@@ -75,8 +75,8 @@ def standard_row(
 def private_row(
     stored: StoredQuote, route: PricedRoute, asked: Asked, bounds: PairBounds | None
 ) -> Quote:
-    """Returns the row of a private route. The row names no provider and hides the ids of fixed
-    rates, because these would undo the privacy of the route."""
+    """Returns the row of a private route, without providers and ids of fixed rates, which would
+    reveal the venues."""
     return Quote(
         type=RouteType.PRIVATE,
         rate_id=_veiled(route.rates) if stored.fixed else None,
@@ -85,11 +85,7 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Returns the bounds that a private row states; None if the pair's bounds are unknown.
-
-    A filtered or fixed route may have a price for an amount outside the pair's bounds. In that case
-    the row's bounds are widened to that amount.
-    """
+    """Returns the bounds for a private row, widened to include ``amount_in``; None if unknown."""
     if bounds is None:
         return None
     least, most = bounds.minimum, bounds.maximum
@@ -126,8 +122,6 @@ def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> d
 
 
 def _veiled(rates: tuple[str | None, ...]) -> str:
-    """Returns a text that stands for the ids of both legs' fixed rates. The ids themselves are not
-    shown, because they could reveal the venues."""
     return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
 
@@ -192,9 +186,8 @@ _WITHOUT_FIGURE = {
 
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
-    """Returns the text of ``error`` for a route without a price: the reason and, if the amount is
-    the reason, an amount that the route takes. ``waited`` is how many seconds the service waited
-    for the venues."""
+    """Returns the text of ``error`` for a route without a price. ``waited`` is how many seconds
+    venues were waited for."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -207,15 +200,14 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
 
 
 def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
-    """Returns a bound as text with the token's symbol. It is rounded to the token's decimals, up
-    with ``up`` (for the smallest amount), otherwise down, so that the result is inside the exact
-    bound."""
+    """Returns a bound as text with the token's symbol, rounded inward: ``up`` for the smallest
+    amount."""
     return f"{plain(short(quantize(bound, token.decimals, up=up)))} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
-    """Returns the limits in the decimals of the token sent, with the maximum reduced to the largest
-    swap allowed (SWAP_CAP_USD). The maximum can then be below the minimum."""
+    """Returns the limits in the sent token's decimals, capped at SWAP_CAP_USD. The maximum can then
+    be below the minimum."""
     largest = quantize(limits.maximum, token_in.decimals, up=False)
     cap = swap_cap(token_in)
     if cap is not None:
@@ -225,8 +217,7 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route for each cause: the route that takes the amount nearest to the
-    asked amount. Further rows would say nothing more, because private rows name no venue."""
+    """Returns one unpriced route for each cause, the one nearest to the asked amount."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):
@@ -243,11 +234,8 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
 
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
-    """Returns the error for an amount outside the bounds: AMOUNT_TOO_LOW if ``cause`` is ``below``,
-    otherwise QUOTE_OVER_LIMIT.
-
-    The message names ``bound``, the smallest or largest amount that any asked route takes.
-    """
+    """Returns the error for an amount outside the bounds: AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT,
+    naming the nearest amount that a route takes."""
     low = cause == "below"
     code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
     end = "smallest" if low else "largest"
@@ -266,11 +254,8 @@ _SORTED_BY = {
 
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
-    """Returns the rows in three parts: usable rows, then filtered rows, then rows without a price.
-
-    The first two parts are sorted by the figure of ``sort``, rows that lack it last; the sort is
-    stable.
-    """
+    """Returns usable rows, then filtered ones, then those without a price. The first two parts are
+    sorted by ``sort``."""
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
     ranked = [row for row in usable if getattr(row, name) is not None]

@@ -39,11 +39,8 @@ class NothingDue(Exception):
 
 
 class Recount(Struct, frozen=True):
-    """The result of comparing the books with the orders.
-
-    ``sums`` is the number of daily sums compared. ``differing`` identifies each wrong sum by
-    partner id and day. ``unentered`` is the number of finished orders without an entry.
-    """
+    """The result of comparing the books with the orders: sums compared, wrong ones (partner id,
+    day), and finished orders without an entry."""
 
     sums: int
     differing: tuple[tuple[str, str], ...]
@@ -59,11 +56,8 @@ class Books(Subject):
     operator."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Returns a partner's daily sums, oldest first, and the partner's payouts in dollars.
-
-        The key of a payout is the month whose earnings were paid out (``YYYY-MM``). Both come from
-        one snapshot.
-        """
+        """Returns a partner's daily sums, oldest first, and payouts in dollars by the month of the
+        earnings (``YYYY-MM``)."""
         values = {"partner_id": partner_id}
 
         async def read(db: Transaction) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
@@ -93,13 +87,8 @@ class Books(Subject):
         return await self._database.snapshot(read)
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
-        """Books a payout of a partner's earnings of a month (``YYYY-MM``); returns the amount in
-        dollars. Raises NothingDue if the amount would not be positive.
-
-        The amount is the earnings of the month that are no longer pending, minus reversals and
-        earlier payouts. It is at most the amount due over all months together, so an overpayment
-        for another month is deducted.
-        """
+        """Books a payout of a month's earnings (``YYYY-MM``) and returns the dollars, reduced by
+        reversals, earlier payouts and overpayments of other months. Raises NothingDue."""
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
         async def paid(db: Transaction) -> Decimal:
@@ -121,12 +110,8 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books the reversal of an order's commission, in the month in which the operator acts
-        (``act``).
-
-        Returns the commission that is reversed, in dollars. Raises NothingDue if the order has no
-        commission.
-        """
+        """Books the reversal of an order's commission in the month of ``act``; returns the dollars.
+        Raises NothingDue if there is none."""
 
         async def reversed_(db: Transaction) -> Decimal:
             entries = await db.rows(_OF_ORDER, {"service_id": service_id})
@@ -165,12 +150,8 @@ class Books(Subject):
         return await self._database.snapshot(counted)
 
     async def rebuild(self, recount: Recount) -> None:
-        """Corrects the daily sums that a recount found wrong, and adds the missing entries.
-
-        Each day is corrected in a transaction of its own, so that a running service waits only for
-        one day at a time. If StoreUnavailable is raised, ``in_doubt`` is always True, because some
-        days may be committed already.
-        """
+        """Corrects wrong daily sums and adds missing entries, day by day. After StoreUnavailable
+        some days may be corrected already."""
 
         async def entered(db: Transaction) -> None:
             await db.take_time()
@@ -204,8 +185,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books. Does nothing if the call that created the order is not
-    paid for yet, or if the order is in the books already."""
+    """Adds a finished order to the books, once. Does nothing while the call that created it awaits
+    payment."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -251,13 +232,9 @@ def _line(partner_id: str) -> str:
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """Returns the SELECT that computes the daily sums from the orders and the reversals.
-
-    The arguments are further conditions on orders and on reversals. Whether an order earned a
-    commission is decided by the digits of the commission as text, not as a number. SQLite would
-    convert the number to floating point, and if the embedded Solana machine has left the
-    floating-point registers full, SQLite reads the first value as 0.
-    """
+    """Returns the SELECT for daily sums, with further conditions on orders and reversals. It tests
+    commissions as text, because the embedded Solana machine can make SQLite's floating point
+    wrong."""
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
         " CAST(SUM(private) AS BIGINT) AS private,"

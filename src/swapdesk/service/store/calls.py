@@ -18,11 +18,8 @@ _USAGE = (
 
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
-        """Replaces the stored counts by the result of ``call.take``; no other call of the same
-        partner and class is counted in between.
-
-        Raises what ``call.take`` raises to refuse the call.
-        """
+        """Replaces the stored counts by the result of ``call.take``, with no other call counted in
+        between. Raises what ``call.take`` raises to refuse."""
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
@@ -83,12 +80,8 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Counts the call that begins an order or group, and records that ``payment`` paid for it.
-    ``opened`` is the id of the order or group.
-
-    ``call`` and ``payment`` may be None. The transaction must already hold the lock that
-    ``line_of`` names. Raises what ``call.take`` raises to refuse the call.
-    """
+    """Counts the call that begins an order or batch (``opened``), and records its payment. The
+    transaction must already hold the lock from ``line_of``. Raises what ``call.take`` raises."""
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:
@@ -96,12 +89,8 @@ async def count_opened(
 
 
 class _Counts(Struct, frozen=True):
-    """The counts of one partner and rate class during a transaction.
-
-    They are read once and written once, however many calls the transaction counts. That is safe
-    because the transaction holds the lock for these counts until it commits, so no other
-    transaction can change them.
-    """
+    """The counts of one partner and rate class during a transaction that holds their lock, read
+    once and written once."""
 
     used: list[Usage]
 
@@ -127,11 +116,8 @@ async def _count(db: Transaction, call: Counting) -> None:
 
 
 def line_of(call: Counting | None) -> str | None:
-    """Returns the name of the lock that protects the counts of a call; None if ``call`` is None.
-
-    A transaction must take this lock before any other lock. Otherwise two transactions could each
-    wait for a lock that the other one holds.
-    """
+    """Returns the name of the lock for a call's counts; None without a call. Take it before any
+    other lock to avoid deadlock."""
     return None if call is None else _line(call.counted, call.rate_class)
 
 

@@ -32,13 +32,8 @@ NO_VALUES: Values = {}
 
 
 class Place(Struct, frozen=True):
-    """How to connect to a PostgreSQL database.
-
-    ``url`` contains no password, and ``password`` appears in no message. ``connections`` is the
-    size of the connection pool. ``tls`` says which encryption is demanded; with None a connection
-    is encrypted only if the server offers it. ``ca_file`` holds the certificates by which the
-    server's certificate is verified; if it is None, the system's certificates are used.
-    """
+    """How to connect to a PostgreSQL database. ``password`` appears in no message. Without ``tls``,
+    encryption depends on the server; without ``ca_file``, the system's certificates count."""
 
     url: str
     password: str | None = None
@@ -51,11 +46,8 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """Raised if the database did not answer.
-
-    If ``in_doubt`` is False, nothing was changed. If ``in_doubt`` is True, a commit was requested
-    and not confirmed, so the changes may have been made.
-    """
+    """Raised if the database did not answer. Nothing was changed unless ``in_doubt``: a commit was
+    then requested and not confirmed."""
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
         super().__init__(message)
@@ -67,11 +59,8 @@ class Taken(Exception):
 
 
 class ClockDiffers(Exception):
-    """Raised if the clocks of this process and of the database differ so much that times of one
-    cannot be compared with times of the other.
-
-    ``ahead`` is how far this process is ahead, negative if it is behind.
-    """
+    """Raised if this process's clock and the database's differ too much. ``ahead`` is negative if
+    this process is behind."""
 
     def __init__(self, ahead: timedelta) -> None:
         side = "behind" if ahead < timedelta(0) else "ahead of"
@@ -97,23 +86,22 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """Sums to which several pieces of work in one transaction contribute. A named lock protects
-    them, and they are written once at the end of the transaction."""
+    """Sums to which several pieces of work in one transaction contribute, written once at its end
+    under a named lock."""
 
     async def write(self, db: Transaction) -> None: ...
 
 
 class Transaction(ABC):
-    """A transaction on one connection. A piece of work, which is a coroutine, runs its statements
-    through the methods of this class, and must not await anything else."""
+    """A transaction on one connection. A piece of work, a coroutine, must await nothing but its
+    methods."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.tells = False
         self.tallies: dict[str, Tally] = {}
-        """The sums (tallies) of this transaction, by the name of the lock that protects each. They
-        are written once, after the last piece of work and before the commit. A piece of work that
-        fails leaves them unchanged."""
+        """The sums (tallies) of this transaction by lock name, written before the commit. Failed
+        work leaves them unchanged."""
 
     @abstractmethod
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
@@ -177,14 +165,13 @@ class Wording(Struct, frozen=True):
     """Suffix of a SELECT of rows to change, which skips rows that another transaction is
     changing."""
     settled: str
-    """Condition on a row of the outbox: True once it is certain that no row that has to be
-    delivered earlier will still be committed."""
+    """Condition on an outbox row: no row to be delivered earlier can still be committed."""
     among: str
     """Condition to append to a column name: the column's value is one of the texts of ``:among``, a
     JSON list."""
     first_rows: str
-    """Suffix of a SELECT that returns the first ``:limit`` rows by ``sequence``, and all further
-    rows with the same ``sequence`` as the last of them."""
+    """Suffix of a SELECT for the first ``:limit`` rows by ``sequence``, and rows that share the
+    last one's."""
     clock: str
     """SELECT that returns ``now``, microseconds since 1970 by the database's own clock."""
     newest: str
@@ -202,14 +189,9 @@ class Database(Protocol):
     wording: Wording
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Runs ``work`` in a transaction, and returns its result once all changes are durable. If
-        ``work`` raises, nothing is changed and the exception is raised here. ``work`` may be run
-        several times; only the last run has an effect.
-
-        ``behind`` names a lock that the transaction holds from its beginning, as after ``alone``;
-        None for no such lock. Pieces of work behind the same lock may be committed together. The
-        value ``NO_LINE`` is for work that takes no lock and changes only a row of its own.
-        """
+        """Runs ``work`` in a transaction and returns its result once durable. If ``work`` raises,
+        nothing is changed. It may run several times; only the last counts. ``behind`` names a lock
+        to hold, None for none; ``NO_LINE`` is for changes of a single own row."""
         ...
 
     async def read(self, work: Work[T]) -> T: ...
@@ -229,11 +211,8 @@ class Database(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Returns an async context manager that keeps out other processes which use the same name.
-
-        Anything may be awaited in its ``async with`` block. If the process is killed, its lock
-        ends.
-        """
+        """Keeps other processes with the same name out of an ``async with`` block. A killed process
+        loses its lock."""
         ...
 
     def pool(self) -> Pool | None:
@@ -241,12 +220,8 @@ class Database(Protocol):
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
-        """Yields an event that is set after each commit in which any process called
-        ``Transaction.tell``.
-
-        The event may also be set without such a commit, so that no commit is missed if a
-        notification was lost.
-        """
+        """Yields an event set after each commit, in any process, that called ``Transaction.tell``;
+        at times without one."""
         ...
 
     async def close(self) -> None: ...

@@ -52,14 +52,9 @@ class Groups(Subject):
         payment: str | None = None,
         in_doubt: bool = False,
     ) -> None:
-        """Inserts a group and its orders, and counts the call, all in one commit. Orders of a group
-        have no stored quote.
-
-        With a ``payment`` nothing is announced until that payment is settled. If it is unknown
-        whether a commit succeeded, the caller repeats the same call with ``in_doubt``, which
-        accepts rows that the first attempt has written. Raises PayoutsChanged, and what
-        ``call.take`` raises to refuse the call.
-        """
+        """Inserts a batch with its orders and counts the call, all in one commit. Nothing is
+        announced before ``payment`` is settled. After an unknown outcome, repeat the same call with
+        ``in_doubt``. Raises PayoutsChanged and what ``call.take`` raises."""
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
@@ -98,11 +93,8 @@ class Groups(Subject):
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """Returns the orders of a group in the order of the request.
-
-        They are returned even if the call that created the group is not paid for yet, since callers
-        have found or created the group before.
-        """
+        """Returns a batch's orders in request order, even if the creating call is not paid for
+        yet."""
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:
@@ -116,9 +108,8 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Stores a pending bundle in place of the group's earlier pending bundle, if there is one.
-        Raises BundleUnderWay if one of the orders is in another bundle that was submitted or that
-        has paid the order."""
+        """Stores a pending bundle in place of the batch's earlier one. Raises BundleUnderWay if an
+        order is in another bundle that was submitted or has paid."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:

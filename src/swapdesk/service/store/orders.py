@@ -117,13 +117,9 @@ class Orders(Subject):
         payouts: RecentPayouts | None = None,
         payment: str | None = None,
     ) -> None:
-        """Consumes the quote, inserts the order and counts the call in one commit.
-
-        With a ``payment`` the order is not announced until the payment is settled. Raises
-        QuoteConsumed; QuoteGone if the partner has no such quote; PayoutsChanged if ``payouts``, by
-        which the order's payout wallet was chosen, are no longer the newest; and what ``call.take``
-        raises to refuse the call.
-        """
+        """Consumes the quote, inserts the order and counts the call in one commit; announces
+        nothing before ``payment`` is settled. Raises QuoteConsumed, QuoteGone, PayoutsChanged
+        (``payouts`` are outdated, so choose a wallet anew) and what ``call.take`` raises."""
         values = order_values(self._database, order) | {"told": payment is None}
 
         async def begun(db: Transaction) -> None:
@@ -144,20 +140,16 @@ class Orders(Subject):
         self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """Returns the order that a quote has become, even if the quote itself was deleted; None if
-        there is no such order.
-
-        The order is returned even if the call that created it is not paid for yet, because only a
-        repetition of that call asks for it.
-        """
+        """Returns the order that a quote became, even if the creating call is not paid for yet;
+        None if there is none."""
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
             {"partner_id": partner_id, "quote_id": quote_id},
         )
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the order if it belongs to the partner, otherwise None. Also returns None if the
-        call that created the order has to be paid for and is not paid for yet."""
+        """Returns the partner's order; None if there is none or the creating call is not paid for
+        yet."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -165,15 +157,14 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """Returns the orders with these ids, of any partner, by id. Orders whose creating call is
-        not paid for yet are left out, because the result is for the order streams."""
+        """Returns orders of any partner by id, without those whose creating call is not paid for
+        yet."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """Returns the order with this id, of any partner, even if the call that created it is not
-        paid for yet; None if unknown. It is meant for the worker and other code that carries orders
-        out."""
+        """Returns an order of any partner, even if the creating call is not paid for yet. For code
+        that carries orders out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
@@ -190,9 +181,8 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Returns True if ``account`` is the deposit address of any order created since ``since``,
-        whatever the order's state. ``account`` is the kind of chain and the canonical spelling of
-        the address."""
+        """Returns whether ``account`` (kind of chain and canonical address) was the deposit address
+        of any order created since then."""
         given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
@@ -229,14 +219,9 @@ class Orders(Subject):
         expected_version: int,
         before: int | None = None,
     ) -> bool:
-        """Writes the order's new state with version ``expected_version + 1`` and a row in the
-        outbox, ends the lease and returns True. Returns False, and writes nothing, if the stored
-        version is not ``expected_version``, if the rank would become smaller, or if the confirmed
-        transaction belongs to another order.
-
-        ``before`` is the former status, which is reported to the registered listeners. If
-        ``before`` is None, the listeners are not called.
-        """
+        """Writes the order's next version and announces it. Returns False, and writes nothing, for
+        an unexpected version, a smaller rank or another order's transaction. ``before`` is the
+        former status for listeners; None: they are not called."""
         values = order_values(self._database, order) | {
             "expected": expected_version,
             "version": expected_version + 1,
@@ -264,9 +249,8 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """Ends the owner's lease of an order without changing the order's state. The order becomes
-        due at ``due_at``, or never if that is None. ``attempt`` is stored with the order
-        (StoredOrder.attempt)."""
+        """Ends the owner's lease of an order without changing the order. It is due again at
+        ``due_at``, never if None."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -286,12 +270,8 @@ class Orders(Subject):
     async def page(
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
-        """Returns a page of the partner's orders, and the number of orders on all pages. Both come
-        from the same snapshot, so they agree.
-
-        ``since`` is the earliest creation time; ``from_`` of the query is ignored. Orders whose
-        creating call is not paid for yet are left out.
-        """
+        """Returns a page of the partner's orders and the number on all pages. ``since`` replaces
+        the query's ``from_``. Orders whose creating call is not paid for yet are left out."""
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
         order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
@@ -322,13 +302,8 @@ class Orders(Subject):
         limit: int,
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Leases up to ``limit`` orders that are due and that no worker leases, and returns them.
-
-        ``tolerance`` is the largest allowed difference between ``now`` and the database's clock;
-        beyond it, ClockDiffers is raised. If it is given, the end of leases is compared with the
-        database's clock, otherwise with ``now``. (With several processes, one whose own clock is
-        ahead would otherwise take orders that are still leased.)
-        """
+        """Leases and returns up to ``limit`` due orders that no worker leases. ``tolerance`` is the
+        allowed difference of clocks, None for a single process. Raises ClockDiffers."""
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
         async def claimed(db: Transaction) -> Sequence[Row]:
@@ -342,12 +317,8 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases to ``lease_until``.
-
-        ``tolerance`` is that of ``claim_due`` and chooses the clock in the same way. If it is
-        given, there may be several processes, so the worker's sign of life is recorded too. Raises
-        ClockDiffers.
-        """
+        """Extends the owner's leases. With ``tolerance``, as in ``claim_due``, also records the
+        worker's sign of life. Raises ClockDiffers."""
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
@@ -393,11 +364,8 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Sets the due time of these orders to ``now``, unless an order is due earlier already.
-
-        Unknown orders, orders that are still being opened, and orders that are never looked at
-        again are not changed.
-        """
+        """Makes these orders due at ``now`` unless due earlier. Leaves unknown, opening and ended
+        orders alone."""
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
@@ -430,11 +398,8 @@ def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Checks that ``payouts``, by which the payout wallets of ``orders`` were chosen, are still the
-    partner's newest payouts. Raises PayoutsChanged if they are not.
-
-    Until this transaction commits, no other private order of the partner can be admitted.
-    """
+    """Raises PayoutsChanged if ``payouts`` are no longer the partner's newest, since wallets were
+    chosen by them. Keeps other private orders of the partner waiting until the commit."""
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
         # Until the commit: two that choose by the same payouts would choose alike.
@@ -458,9 +423,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """Announces the order with the id ``opened``, or all orders of the group with that id, because
-    the call that created them has now been paid for. Orders that are finished already are also
-    added to the books."""
+    """Announces the order or the batch of orders with the id ``opened``, now that the creating call
+    is paid for, and books finished ones."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
@@ -475,9 +439,8 @@ async def tell_opened(db: Transaction, opened: str) -> None:
 async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
-    """Returns the payout wallets of the partner's newest private orders, of at most ``limit``
-    orders created since ``since``. An order without a stored wallet counts as paid from the first
-    wallet of its last venue."""
+    """Returns the payout wallets of the partner's newest private orders since ``since``, no more
+    than ``limit``. Without a stored wallet the first counts."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

@@ -10,18 +10,13 @@ from swapdesk.service.store.database import Database, Subject, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
-"""Seconds until an outbox row is read again that cannot be delivered yet, because an older
-transaction is still running.
-
-The delay doubles with each attempt. Reading again is needed because the older transaction may end
-without a notification.
-"""
+"""Seconds until reading again a change that an older transaction holds up; doubled each time."""
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
 class Outbox(Subject):
-    """The changes of orders that are to be announced. ``sequence`` numbers them in the order of
-    their commits. So a reader that continues after the last number it has read misses no change."""
+    """The changes of orders to be announced. ``sequence`` follows the commits, so a reader that
+    continues after its last number misses nothing."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -48,9 +43,8 @@ class Outbox(Subject):
         return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
-        """Returns the time of the first change after ``sequence``; None if there is none. Unlike
-        ``after``, this includes a change that cannot be delivered yet, because an older transaction
-        is still running."""
+        """Returns the time of the first change after ``sequence``, also of one that cannot be
+        delivered yet; None if there is none."""
         return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 
     async def beyond(self, sequence: int) -> None:

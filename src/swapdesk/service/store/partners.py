@@ -43,13 +43,9 @@ PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """Raised if a change of an account is refused; the message says why.
-
-    ``what`` is the reason. ``partner``: no account has this id or name, or several have the name.
-    ``key``: no account has this key. ``origin``: the website is not on the account's list.
-    ``name``: the name is malformed. ``taken``: another account has this name already (upper and
-    lower case make no difference).
-    """
+    """Raised if a change of an account is refused; the message says why. ``what``: no single
+    account (``partner``), no such API key (``key``), website not listed (``origin``), malformed or
+    taken name (``name``, ``taken``)."""
 
     def __init__(
         self, what: Literal["partner", "key", "origin", "name", "taken"], message: str
@@ -122,11 +118,8 @@ class Partners(Subject):
     # What an operator does
 
     async def find(self, which: str) -> StoredPartner:
-        """Returns the account with this id or name.
-
-        Raises PartnerRefused if no account has it, or if several accounts have the name. The latter
-        happens if a sandbox lost its key file and so added its accounts again with other ids.
-        """
+        """Returns the account with this id or name. Raises PartnerRefused for none, or for several
+        with the name."""
         return await self._database.snapshot(lambda db: _find(db, which))
 
     async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:
@@ -209,13 +202,9 @@ class Partners(Subject):
     async def set_overrides(
         self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
-        """Sets the overrides in ``given``, by their names in Overrides, removes those named in
-        ``removed`` and keeps all others; returns the account. A rate limit in ``given`` may be None
-        for a window (minute, hour or day).
-
-        That window keeps its limit: the one in force after the removal. ``request`` is the
-        operator's command, for the record of changes. Raises PartnerRefused.
-        """
+        """Sets and removes overrides, keeps all others, and returns the account. A rate limit of
+        None in ``given`` keeps that window's limit. ``request`` is the operator's command for the
+        record. Raises PartnerRefused."""
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:
@@ -231,11 +220,8 @@ class Partners(Subject):
         return await self._change(which, act, f"override, {request}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
-        """Adds a website to the list of those that may use the account's id, or removes it if
-        ``allowed`` is False; returns the account.
-
-        Raises PartnerRefused, also if the website to remove is not on the list.
-        """
+        """Lists a website as allowed to use the account's id, or takes it off the list; returns the
+        account. Raises PartnerRefused."""
 
         def listed(partner: StoredPartner) -> StoredPartner:
             if not allowed and origin not in partner.origins:

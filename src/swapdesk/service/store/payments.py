@@ -22,11 +22,8 @@ class CallPayments(Subject):
         )
 
     async def free(self, payment: str, sent: str | None = None) -> None:
-        """Deletes the record of a payment, so that the payment can be used again.
-
-        ``sent`` is the transaction that was sent for the payment and failed; None if none was sent.
-        Does nothing if the payment was settled, or if another transaction is recorded for it.
-        """
+        """Makes a payment usable again after its transaction ``sent`` failed (None: none was sent).
+        Does nothing if it was settled or has another transaction."""
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
             " AND COALESCE(sent, '') = :sent",
@@ -49,9 +46,8 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns the payments that were sent to a chain, are not settled yet, and whose validity
-        ends after ``ended_after``. Each is a pair of the payment's id and its transaction's
-        hash."""
+        """Returns payments (id, transaction hash) that were sent but not settled and are valid
+        beyond ``ended_after``."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
             " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",
@@ -60,11 +56,8 @@ class CallPayments(Subject):
         return [(row["payment"], row["sent"]) for row in rows]
 
     async def settle(self, payment: str, transaction: str) -> None:
-        """Records that a payment was made by this transaction.
-
-        In the same commit the orders that it paid for are announced, and those that are finished
-        already are added to the books.
-        """
+        """Records that this transaction made a payment; announces the orders that it paid for and
+        books finished ones, in one commit."""
 
         async def settled(db: Transaction) -> None:
             row = await db.row(

@@ -81,8 +81,8 @@ decimal text; here they add NUMERIC."""
 
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
-"""Longest time, in seconds, that a waiter relies on the notifications. After that it looks for new
-commits itself, since a notification may have been lost."""
+"""Longest time, in seconds, that a waiter relies on notifications, which can be lost, before
+looking for commits itself."""
 _RETRY_SECONDS = 1.0
 
 _ANSWER_SECONDS = 5.0
@@ -176,12 +176,8 @@ class _Item(Struct):
 
 
 class _Group:
-    """Collects the pieces of work that are waiting and runs them in one transaction.
-
-    Most of their time would otherwise be spent waiting for the commit, or for the lock that all of
-    them need. If one piece raises, nothing is committed, and each is repeated in a transaction of
-    its own. If the commit may have succeeded, nothing is repeated.
-    """
+    """Runs waiting pieces of work in one transaction. If one raises, each is repeated alone;
+    nothing is repeated after an uncertain commit."""
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
         self._line = line
@@ -224,11 +220,8 @@ class _Group:
                 item.result.set_result(outcome)
 
     async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
-        """Runs all items in one transaction and returns their outcomes. Returns None if an item
-        raised, so that nothing was committed.
-
-        If the commit itself failed, every outcome is a StoreUnavailable with ``in_doubt``.
-        """
+        """Runs all items in one transaction and returns the outcomes; None if an item raised and
+        nothing was committed."""
         all_done = False
 
         async def every(db: Transaction) -> list[Any]:
@@ -259,8 +252,8 @@ class _Group:
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database, used over a pool of connections and a separate connection for
-    notifications, which is opened when it is first needed. :meth:`open` creates the tables."""
+    """A PostgreSQL database over a pool of connections and one for notifications. :meth:`open`
+    creates the tables."""
 
     wording = WORDING
 
@@ -276,11 +269,9 @@ class PostgresDatabase(Database):
 
     @classmethod
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
-        """Connects, and creates or migrates the tables.
-
-        ``world`` identifies the service that owns the database; with None the owner is not checked.
-        Raises SchemaError, and StoreUnavailable if there is no database that can be written to.
-        """
+        """Connects, and creates or migrates the tables. ``world`` identifies the owning service;
+        None skips that check. Raises SchemaError, and StoreUnavailable if there is no writable
+        database."""
         with _answered():
             # A step of a big database takes as long as it takes.
             try:
@@ -359,8 +350,6 @@ class PostgresDatabase(Database):
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
-        """Keeps out other processes by a lock on a connection outside the pool. All connections of
-        the pool thus remain available to the code in the ``async with`` block."""
         with _answered():
             connection = await _connect(self._place, server_settings=_PATIENT)
         try:
@@ -462,10 +451,8 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Runs a transaction by ``attempt``, and repeats it if it conflicted with another transaction.
-
-    After any other failure it is not repeated, because it may have been committed.
-    """
+    """Runs a transaction, and again after conflicts with others. Other failures are not repeated:
+    it may have been committed."""
     left = _REPEATS
     while True:
         try:
@@ -543,11 +530,8 @@ def _answered() -> Iterator[None]:
 
 
 def _end_where_told(error: BaseException) -> None:
-    """Raises CancelledError if this task was cancelled, since the database library may report the
-    cancellation as a broken connection (``error``).
-
-    Without this, a loop that continues after failures would ignore its cancellation and never end.
-    """
+    """Raises CancelledError if this task was cancelled, which the database library may report as a
+    broken connection."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError from error

@@ -17,13 +17,8 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """The routes that a request asked for, and how their payout wallets are rotated. If the order
-    moves to another route, that route has to fit this choice, too.
-
-    A filter is a list of provider codes, and None allows every provider. ``swaps`` applies to
-    standard routes; the four leg filters and ``use_xmr`` apply to private routes (contract 6.15 to
-    6.17).
-    """
+    """The routes that a request allows, also after a change of route, and their rotation of payout
+    wallets. Filters are provider codes, None allows all (contract 6.15 to 6.17)."""
 
     swaps: tuple[str, ...] | None = None
     in_included: tuple[str, ...] | None = None
@@ -37,8 +32,8 @@ class RouteChoice(Struct, frozen=True, omit_defaults=True):
     rotate_fallback: bool = False
 
     def admits(self, legs: tuple[str, ...]) -> bool:
-        """Returns True if the filters allow a route over these venues. ``legs`` are the venue codes
-        of a standard route (one) or a private one (two)."""
+        """Returns whether the filters allow a route: one venue code for a standard route, two for a
+        private one."""
         if len(legs) == 1:
             return self.swaps is None or legs[0] in self.swaps
         first, last = legs[0], legs[-1]
@@ -54,14 +49,9 @@ EVERY_ROUTE = RouteChoice()
 
 
 class RouteTerms(Struct, frozen=True, kw_only=True):
-    """A route and its price.
-
-    ``legs`` are venue codes in the order in which the money passes: one for a standard route, two
-    for a private one. Between two legs ``middle_amount`` of the token ``middle_token_id`` is paid.
-    ``minutes`` is the time estimate for all legs. ``rates`` identify the fixed rate at each venue.
-    ``payout_wallet`` is the index of the hot wallet that the last venue shall pay from. ``markup``,
-    in percent, is part of the last leg's price.
-    """
+    """A route and its price: venue codes in the money's direction, two if private, with
+    ``middle_amount`` paid between them. ``minutes`` covers all legs; ``markup`` is percent, in the
+    last leg's price."""
 
     legs: tuple[str, ...]
     amount_in: Decimal
@@ -78,12 +68,8 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
 
 
 class SwapTerms(RouteTerms, frozen=True, kw_only=True):
-    """The terms that a quote promises and that its order keeps, even if the order moves to another
-    route.
-
-    ``receive`` is True if the request named the amount to receive instead of the amount to send.
-    ``plan`` is what an on-chain venue promised, as JSON that only the code of that venue reads.
-    """
+    """The terms that a quote promises and its order keeps on every route. ``receive``: the request
+    named the amount to receive. ``plan`` is an on-chain venue's promise, as JSON."""
 
     quote_id: str
     partner_id: str
@@ -99,8 +85,7 @@ class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
-    """Dollars that an on-chain venue keeps of the swap; None for other venues, which state their
-    fee as a rate, and if the value is unknown."""
+    """Dollars that an on-chain venue keeps; None if unknown, or for other venues."""
 
 
 class StoredQuote(SwapTerms, frozen=True, kw_only=True):
@@ -116,18 +101,9 @@ class StoredQuote(SwapTerms, frozen=True, kw_only=True):
 
 
 class StoredOrder(SwapTerms, frozen=True, kw_only=True):
-    """An order as stored. The row is also the state of the order's workflow, so any worker can
-    continue the order from it.
-
-    ``status``, ``in_status`` and ``out_status`` are the API's numbers for the order and its legs.
-    ``rank`` is the progress of the displayed state and never gets smaller. ``version`` is the
-    counter for compare-and-set. ``due_at`` is when a worker looks at the order next; None for
-    never.
-
-    ``failure_code`` is the error that answers a repeated create request if no venue opened the
-    order. ``detail`` holds JSON values that have no column of their own. ``multi_id`` is the id of
-    the order's group; None if it has none.
-    """
+    """An order as stored, with all that a worker needs to continue it. ``rank`` never falls;
+    ``version`` is for compare-and-set. No worker looks at it again if ``due_at`` is None.
+    ``detail`` holds JSON values without a column."""
 
     service_id: str
     record_id: str
@@ -148,8 +124,7 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     deposit_tag: str | None
     failure_code: str | None = None
     attempt: int = 0
-    """Number of times in a row that a venue did not answer a question about this order. The larger
-    it is, the longer the worker waits before it asks again."""
+    """How often in a row a venue did not answer about this order. Delays later questions."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
     multi_id: str | None = None
     commission: Decimal | None = None
@@ -157,9 +132,8 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     12.7)."""
     deposit_account: str | None = None
     told: bool = True
-    """False until the call that created the order is paid for, if it has to be; nothing else
-    changes this field. While it is False, the order is carried out but announced to nobody
-    (contract 14.8)."""
+    """False until the creating call is paid for. Until then the order is carried out but announced
+    to nobody (contract 14.8)."""
 
     def text(self, name: str) -> str | None:
         value = self.detail.get(name)
@@ -189,11 +163,8 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """The number of calls (``used``) of one partner and rate class in one rate-limit window.
-
-    Time since 1970 is divided into windows of ``seconds`` seconds each, and ``number`` is the
-    number of the window.
-    """
+    """The calls of one partner and rate class in one rate-limit window. ``number`` counts windows
+    of ``seconds`` since 1970."""
 
     partner_id: str
     rate_class: str
@@ -203,9 +174,8 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls that are about to be counted, in the rate-limit windows of ``rate_class``. ``counted``
-    names whose windows these are. A partner has one set for calls with an API key, and another for
-    calls with ``partner-id`` alone."""
+    """Calls to be counted for ``counted``: a partner has separate windows for calls with an API key
+    and with ``partner-id`` alone."""
 
     @property
     def counted(self) -> str: ...
@@ -214,15 +184,14 @@ class Counting(Protocol):
     def rate_class(self) -> str: ...
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Returns the new counts, computed from the counts in ``usage``, which are read from the
-        store. If the method raises, the calls are refused and the store is not changed."""
+        """Returns the new counts, given those in the store. If it raises, the calls are refused and
+        the store is unchanged."""
         ...
 
 
 class RecentPayouts(Struct, frozen=True):
-    """The wallets that paid out a partner's newest private orders, of at most ``limit`` orders
-    created since ``since``. Each wallet is a pair: the code of the venue that pays the receiver,
-    and the index of its hot wallet."""
+    """The wallets that paid out a partner's newest private orders, as (venue code, index of the hot
+    wallet). ``limit`` and ``since`` tell which orders were considered."""
 
     partner_id: str
     since: datetime
@@ -231,11 +200,8 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders. ``private`` is the number of private orders among
-    them, ``entries`` the number of orders that earned a commission.
-
-    ``volume`` and ``commission`` are in dollars; reversals are subtracted from ``commission``.
-    """
+    """Totals of a partner's finished orders. ``entries`` of them earned a commission. ``volume``
+    and ``commission`` are dollars, the latter minus reversals."""
 
     orders: int = 0
     private: int = 0
@@ -264,12 +230,9 @@ class StoredGroup(Struct, frozen=True):
 
 
 class StoredBatch(Struct, frozen=True):
-    """A UserOperation (ERC-4337) of a bundle, and the orders whose deposits it pays.
-
-    ``operation`` is the operation in the form that JSON-RPC uses, without its signature.
-    ``version`` is the version of the EntryPoint contract, which decides how ``hash`` is signed.
-    ``paid`` is True if the operation's calls were made successfully.
-    """
+    """A UserOperation (ERC-4337) of a bundle, as unsigned JSON, and the orders whose deposits it
+    pays. ``version`` of the EntryPoint decides how ``hash`` is signed. ``paid``: its calls
+    succeeded."""
 
     service_ids: tuple[str, ...]
     operation: dict[str, Any]
@@ -281,11 +244,8 @@ class StoredBatch(Struct, frozen=True):
 
 
 class StoredBundle(Struct, frozen=True):
-    """A bundle that pays the deposits of a group, and its state.
-
-    ``number`` is 0 until the bundle is stored. ``owner`` signs for the smart account. ``expires``
-    is when the first of the bundle's orders expires.
-    """
+    """A bundle that pays the deposits of a batch together. ``number`` is 0 until stored.
+    ``expires`` is when its first order does."""
 
     number: int
     multi_id: str

@@ -14,11 +14,8 @@ class Webhooks(Subject):
     old to be accepted."""
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
-        """Records an event and returns True; returns False if the event is recorded already.
-
-        ``ends`` is when the event's signature becomes too old to be accepted. If the sender signs
-        the same event once more, the record is kept until the later of both times.
-        """
+        """Records an event; returns False if it was recorded already. ``ends`` is when the event's
+        signature becomes too old to be accepted."""
         values = {"source": source, "event_id": event_id, "ends": micros(ends)}
 
         async def noted(db: Transaction) -> bool:
@@ -50,12 +47,8 @@ class Scans(Subject):
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """Returns the stored verdict of a token (None if there is none), and whether the caller has
-        to scan the token.
-
-        The latter is True if the verdict is missing or expired and no other process is scanning the
-        token. The scan is then reserved for the caller until ``until``.
-        """
+        """Returns a token's stored verdict or None, and whether the caller must scan it. The scan
+        is then reserved until ``until``."""
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
         async def claimed(db: Transaction) -> tuple[bytes | None, bool]:
@@ -85,9 +78,8 @@ class Scans(Subject):
         )
 
     async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Returns the verdicts that are newer than the caller's, each with the token's id, the
-        verdict and its expiry. ``ends`` holds, by token id, the expiry of the verdicts that the
-        caller has. Expiries are in microseconds since 1970."""
+        """Returns newer verdicts than the caller's, as (token id, verdict, expiry). ``ends`` holds
+        the caller's expiries by token id, in microseconds since 1970."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)

@@ -297,18 +297,15 @@ CREATE INDEX webhooks_by_end ON webhooks (ends);
 # ``confirmed_hash`` and ``finished_day`` of an order are members of its ``detail``.
 
 STEPS: Mapping[int, str] = {}
-"""The statements that migrate a database by one version, by the version before that step. They are
-the same for both databases."""
+"""Statements that migrate a database by one version, by the version before."""
 
 
 VERSION_ROW = "SELECT number, serves_from FROM schema_version"
 
 
 def check_version(row: Row | None) -> int:
-    """Returns the schema number of a database from the row that records it.
-
-    Raises SchemaError if there is no such row or this release must not use the database.
-    """
+    """Returns a database's schema number. Raises SchemaError if it is missing or this release must
+    not use the database."""
     if row is None:
         raise SchemaError("it does not tell its schema")
     number, serves_from = int(row["number"]), int(row["serves_from"])
@@ -320,11 +317,8 @@ def check_version(row: Row | None) -> int:
 
 
 async def migrate(db: Transaction, types: Types) -> None:
-    """Migrates a database to the present version, within the transaction.
-
-    Does nothing if the database is of this or a later version. Raises SchemaError if the database
-    must not be used by this release.
-    """
+    """Migrates a database to the present version, unless it is newer already. Raises SchemaError if
+    this release must not use it."""
     number = check_version(await db.row(VERSION_ROW))
     if number >= VERSION:
         return
@@ -350,12 +344,8 @@ async def create(db: Transaction, types: Types) -> None:
 
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
-    """Records the identity of the service that owns the database, or compares it with the recorded
-    identity. ``world`` is that identity: one text for each named part.
-
-    Raises SchemaError if a part differs from the recorded one, because two services that disagree
-    about chains must not share orders.
-    """
+    """Records the owning service's identity in the database, or raises SchemaError if another is
+    recorded: services that disagree about chains must not share orders."""
     for part, identity in world.items():
         values = {"part": part, "identity": identity}
         await db.run(

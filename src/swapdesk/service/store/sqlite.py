@@ -104,12 +104,6 @@ class SqliteTransaction(Transaction):
 
 
 def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
-    """Returns the statement with numbered placeholders instead of names, and the values in the
-    order of these numbers.
-
-    For a statement with fifty values this is faster than names. Amounts are converted to exact
-    decimal text.
-    """
     text, names = numbered(statement, "?")
     arguments = [values[name] for name in names]
     return text, [
@@ -118,9 +112,8 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
-    """Runs a piece of work, which is a coroutine, to its end at once and returns its result. That
-    is possible because a transaction of SQLite answers immediately. Raises RuntimeError if the work
-    awaits anything but the transaction."""
+    """Runs a piece of work at once and returns its result. Raises RuntimeError if it awaits
+    anything but the transaction."""
     step = work(transaction).__await__()
     try:
         next(step)
@@ -235,12 +228,8 @@ class Writer:
     def _done_together(
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
-        """Runs all items in one transaction and returns True.
-
-        If an item raises after it has changed something, everything is rolled back and False is
-        returned; the caller then runs each item with a savepoint. The first attempt uses no
-        savepoints, because they make the work a tenth slower.
-        """
+        """Runs all items in one transaction. Returns False, with everything rolled back, if an item
+        raised after a change; run each with a savepoint then."""
         for item in batch:
             before = connection.total_changes
             ended = self._run_to_end(item, transaction, connection)
@@ -294,9 +283,8 @@ class Writer:
 
 
 class LoopWriter(Writer):
-    """A writer without a thread: it commits on the event loop, one piece of work at a time. It is
-    for simulations that must repeat exactly. With a thread, the order of the work would depend on
-    the timing of threads."""
+    """Commits on the event loop, one piece of work at a time, for simulations that must repeat
+    exactly."""
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
@@ -349,9 +337,8 @@ class SqliteDatabase(Database):
     def open(
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
-        """Opens the file, which is created (mode 0600) or migrated first if needed. ``world``
-        identifies the service that owns the file; with None the owner is not checked. Raises
-        SchemaError."""
+        """Opens the file, created (mode 0600) or migrated if needed. ``world`` identifies the
+        owning service; None skips that check. Raises SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -375,8 +362,7 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """Runs a SELECT on the event loop and returns its rows. Switching to a thread would take
-        longer than the SELECT, and in WAL mode a reader never waits for the writer."""
+        """Runs a SELECT on the event loop, faster than in a thread, and returns its rows."""
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
         except sqlite3.Error as error:
@@ -435,12 +421,9 @@ class SqliteDatabase(Database):
 
 
 def back_up(path: Path, copy: Path) -> int:
-    """Writes a snapshot of the service's file into a new file (mode 0600); returns its size in
-    bytes.
-
-    The service may run meanwhile. A plain copy of the file would lack commits that are not
-    checkpointed yet. Raises FileExistsError, OSError, and sqlite3.Error if the store is damaged.
-    """
+    """Writes a snapshot of the service's file, even one in use, into a new file (mode 0600);
+    returns its bytes. Never copy the file instead: commits could be missing. Raises
+    FileExistsError, OSError, sqlite3.Error."""
     os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     try:
         with (
@@ -462,11 +445,8 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """Returns a connection to an existing file. The connection adds amounts exactly, by the
-    functions of ``_add_functions``, and waits up to five seconds for locks.
-
-    If ``writes`` is True, its commits are durable; otherwise the connection can only read.
-    """
+    """Returns a connection to an existing file that adds amounts exactly. With ``writes`` commits
+    are durable, otherwise it only reads."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
@@ -530,11 +510,8 @@ class _ExactSum:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """Adds the functions ``exact_plus`` and ``exact_sum``, which add decimal text, and
-    ``exact_now``, the time in microseconds since 1970.
-
-    SQLite's own functions for sums and times use floating point.
-    """
+    """Adds ``exact_plus`` and ``exact_sum`` for decimal text, and ``exact_now`` in microseconds
+    since 1970."""
     connection.create_function("exact_plus", 2, _plus, deterministic=True)
     connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]
     connection.create_function("exact_now", 0, lambda: micros(SystemClock().now()))

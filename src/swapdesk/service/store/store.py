@@ -45,11 +45,8 @@ class Store:
         world: Mapping[str, str] | None = None,
         writer: type[Writer] = Writer,
     ) -> Store:
-        """Opens or creates the file of an embedded database.
-
-        ``world`` identifies the service that owns the file; with None the owner is not checked.
-        Raises SchemaError.
-        """
+        """Opens or creates the file of an embedded database. ``world`` identifies the owning
+        service; None skips that check. Raises SchemaError."""
         return cls(SqliteDatabase.open(Path(path), world, writer))
 
     @classmethod

@@ -33,8 +33,8 @@ class Rejected(VenueFailure):
 
 
 class Ambiguous(VenueFailure):
-    """Raised if it is unknown whether a call had its effect at the venue. ``open`` must not be
-    repeated until ``find`` with the leg's key has shown what the venue did."""
+    """Raised if it is unknown whether a call took effect. Do not repeat ``open`` before ``find``
+    has shown what the venue did."""
 
 
 class DepositAddressesInUse(Rejected):
@@ -46,12 +46,8 @@ class RateExpired(Rejected):
 
 
 class VenueTraits(Struct, frozen=True):
-    """What a venue supports besides floating swaps by the amount sent.
-
-    ``payout_wallets`` is the number of hot wallets that it pays from, 0 if it does not distinguish
-    them. The venue's fee for a leg is ``fee`` on floating terms and ``fixed_fee`` on fixed terms,
-    both in percent of the leg's dollar value.
-    """
+    """What a venue supports besides floating swaps by the amount sent. ``payout_wallets`` is 0 if
+    not distinguished. Fees are percent of the leg's dollar value."""
 
     fixed: bool = False
     static_deposits: bool = False
@@ -62,12 +58,8 @@ class VenueTraits(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """The terms on which a leg is priced.
-
-    ``fixed`` asks for a fixed rate. ``receive`` is True if the given amount is the amount to
-    receive, False if it is the amount to send. ``markup`` is in percent of the output (contract
-    6.10, 6.13).
-    """
+    """The terms of a leg. With ``receive``, the amount is the one to receive. ``markup`` is percent
+    of the output (contract 6.10, 6.13)."""
 
     fixed: bool = False
     receive: bool = False
@@ -85,12 +77,8 @@ class VenueLimits(Struct, frozen=True):
 
 
 class VenueQuote(Struct, frozen=True):
-    """What the venue would pay now.
-
-    ``minutes`` is the venue's estimate of the time from deposit to payout. On fixed terms ``rate``
-    identifies the fixed rate at the venue, and ``valid_until`` is when that rate ends; on floating
-    terms both are None.
-    """
+    """What the venue would pay now. ``minutes`` count from deposit to payout. ``rate`` and
+    ``valid_until`` are None on floating terms."""
 
     amount_in: Decimal
     amount_out: Decimal
@@ -109,13 +97,9 @@ class Unavailable(Struct, frozen=True):
 
 
 class LegOrder(Struct, frozen=True):
-    """A leg of an order, to be opened at a venue.
-
-    ``amount_out`` is the amount that was quoted for the leg. On floating terms the venue may answer
-    with a different amount; on fixed terms it keeps the amounts sent and received, or refuses.
-    ``rate`` identifies the quoted fixed rate. ``payout_wallet`` is the index of the hot wallet from
-    which the venue shall pay; None means its first hot wallet.
-    """
+    """A leg to be opened at a venue. On fixed terms the venue keeps both amounts or refuses; on
+    floating terms ``amount_out`` may change. ``payout_wallet`` is an index, None means the
+    first."""
 
     key: str
     token_in: Token
@@ -133,8 +117,7 @@ class LegOrder(Struct, frozen=True):
 
 
 class DepositInstruction(Struct, frozen=True):
-    """The deposit that a venue expects for a leg: where to pay and how much. ``amount_in`` may
-    differ from the requested amount because the venue rounded it."""
+    """Where and how much to pay for a leg. The venue may have rounded ``amount_in``."""
 
     address: str
     tag: str | None
@@ -186,9 +169,8 @@ class CentralizedVenue(Protocol):
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg. ``amount`` is the amount to receive if ``terms.receive`` is True,
-        otherwise the amount to send. Returns Unavailable if the venue has no price. Raises
-        VenueFailure."""
+        """Prices one leg for an amount to send, or to receive if ``terms.receive``. Returns
+        Unavailable without a price. Raises VenueFailure."""
         ...
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
@@ -207,9 +189,6 @@ class CentralizedVenue(Protocol):
         ...
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
-        """Forwards the deposit of a failed leg to this address; does nothing if it was sent there
-        before.
-
-        Raises Rejected if the venue holds no deposit of the leg, or sent it elsewhere.
-        """
+        """Forwards a failed leg's deposit to this address, once. Raises Rejected if nothing is held
+        or it went elsewhere."""
         ...

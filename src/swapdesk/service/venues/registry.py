@@ -47,13 +47,9 @@ BreakerState = Literal["closed", "open", "half_open"]
 
 
 class Breaker:
-    """A circuit breaker, which blocks all calls of a venue after 5 failures in a row.
-
-    It needs no rule for the rate of failures: whenever less than 20 % of 30 calls succeed, at least
-    5 of them fail in a row. The breaker blocks calls for 5 s, then admits a single call as a probe.
-    If the probe succeeds, all calls are admitted again; each failed probe doubles the pause, up to
-    10 minutes. Times are seconds of ``clock.monotonic``.
-    """
+    """A circuit breaker: blocks a venue's calls after 5 failures in a row, for 5 s, then lets one
+    call probe. Failed probes double the pause, up to 10 minutes. Times are ``clock.monotonic``
+    seconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -71,8 +67,8 @@ class Breaker:
         return "open"
 
     def admits(self) -> bool:
-        """Returns True if a call may be made now. After the breaker's pause, the first caller gets
-        True and its call is the probe; all others get False until the probe has ended."""
+        """Returns whether a call may be made now. After a pause, only the first caller's is
+        allowed, as a probe."""
         if self._open_until is None:
             return True
         if self._probing or self._clock.monotonic() < self._open_until:
@@ -133,17 +129,12 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
 
 
 def _seen(work: asyncio.Future[Any]) -> None:
-    """Reads the exception of an abandoned call, so that the event loop does not log it as never
-    retrieved."""
     if not work.cancelled():
         work.exception()
 
 
 class Deadlines:
-    """Runs calls with a time limit of ``seconds``, measured by ``clock``.
-
-    One task watches all of them, because a timer for each would cost more than most calls.
-    """
+    """Runs calls with a time limit of ``seconds`` by ``clock``."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
@@ -152,8 +143,8 @@ class Deadlines:
         self._watch: asyncio.Task[None] | None = None
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """Starts a call and returns a future of its result. If the call takes longer than the time
-        limit, the future raises TimeoutError. Cancelling the future ends the call."""
+        """Starts a call and returns its future, which raises TimeoutError beyond the time limit.
+        Cancelling it ends the call."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(call)
         work.add_done_callback(partial(_hand_on, answer))
@@ -234,8 +225,8 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg. Equal questions at the same time share one call. Returns Unavailable if
-        the venue does not support the pair or the terms. Raises Transient or Rejected."""
+        """Prices one leg; equal concurrent questions share a call. Returns Unavailable for an
+        unsupported pair or terms. Raises Transient or Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -268,8 +259,6 @@ class GuardedVenue:
             raise self._defect("quote", defect) from defect
 
     def _settled(self, answer: _Answer) -> None:
-        """Tells the circuit breaker whether a call succeeded, even if no caller waits for the
-        result any more."""
         if answer.cancelled():
             return
         if answer.exception() is None:
@@ -278,11 +267,8 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Creates the leg at the venue.
-
-        Raises the venue's own VenueFailure, and Ambiguous if the venue does not answer in time or
-        fails in an unexpected way.
-        """
+        """Opens the leg at the venue. Raises the venue's VenueFailure, and Ambiguous after a
+        timeout or unexpected failure: the leg may exist."""
         try:
             return await self._openings.start(self._venue.open(leg))
         except TimeoutError:
@@ -313,8 +299,8 @@ class GuardedVenue:
             raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
-        """Logs an exception that a venue must not raise, and returns a Transient to raise in its
-        place. ``what`` is the name of the call."""
+        """Logs an exception that a venue must not raise in the call ``what``, and returns a
+        Transient to raise instead."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")

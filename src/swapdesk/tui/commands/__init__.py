@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @cache
 def pages_of_verbs() -> Mapping[Verb, str]:
-    """Returns every verb (a command with a key) and the name of the page module that defines it.
-    Verbs that work on every page come first; otherwise the order is that of the help."""
+    """Returns every verb (a command with a key) and the name of the page module that defines it, in
+    the order of the help."""
     from swapdesk.tui.commands.command import Verb
 
     pages: dict[Verb, str] = {}

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 
 class CommandState(Struct, frozen=True):
-    """How a verb (a command with a key) appears in the footer at present, as in ``r`` ``refresh, 1
-    quote``. ``key`` and ``verb`` replace the usual key and words unless they are empty. ``cost``
-    follows the words. If ``locked`` is not empty, the verb does not work, and this reason is drawn
-    instead of ``cost``. A ``hidden`` verb has no footer entry, and its key does nothing."""
+    """How a verb (a command with a key) appears in the footer now, as in ``r`` ``refresh, 1
+    quote``. A ``hidden`` verb has no entry, and its key does nothing."""
 
     key: str = ""
     verb: str = ""
@@ -64,33 +62,26 @@ class Verb(Struct, frozen=True, eq=False):
     shown: str = ""
     """How the key is drawn, as ``↑↓``; empty if it is drawn by its name."""
     act: str = ""
-    """The method to call, without ``do_``, if several verbs share it: ``step`` calls ``do_step``.
-    If it is empty, the method is named after ``id``."""
+    """The method to call, without ``do_``; empty to use ``id``."""
     given: tuple[object, ...] = ()
     """The arguments for the method, such as the direction of a step or the kind of routes to
     keep."""
     current: bool = False
-    """True if the verb acts on the ``current`` of its page, such as the row under the cursor. The
-    method gets ``current`` as its first argument, and the verb is hidden while ``current`` is
-    None."""
+    """True if the verb's method gets ``current``, such as the row under the cursor. The verb is
+    hidden while that is None."""
     footer: bool = True
     money: bool = False
-    """True if the key moves money. The key works only if the screen has not changed for 0.3 s and
-    the footer shows what the key does now."""
+    """True if the key moves money, so that it waits for the screen to be still for 0.3 s."""
     writes: bool = False
-    """True if the verb creates, signs or spends, or opens a page that does only that. A desk that
-    only reads leaves the verb out."""
+    """True if a read-only desk must leave the verb out."""
     sandbox_only: bool = False
     """True if only a desk in the sandbox has the verb."""
     when_too_small: bool = False
     """True if the verb works even while the terminal is too small for the page to be drawn."""
     place: int = 0
-    """The position in help and palette, in steps of ten, if the verb works on every page; 0 for all
-    other verbs. The help lists verbs that work on every page in a group of their own, and the
-    footer leaves them out."""
+    """The position in help and palette if the verb works on every page; otherwise 0."""
     opens: str = ""
-    """The import path of the page class that the verb opens, which is imported when the key is
-    pressed. It is empty if the verb calls a method instead."""
+    """The import path of the page that the verb opens; empty if it calls a method."""
     before_opened: bool = False
     """True if the page can be opened before the start of the desk is finished."""
 
@@ -104,7 +95,6 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def method(self) -> str:
-        """The name of the method that carries out the verb, as ``do_copy_address``."""
         return f"do_{self.act or self.id.replace('-', '_')}"
 
     @property
@@ -113,12 +103,10 @@ class Verb(Struct, frozen=True, eq=False):
 
     @property
     def text(self) -> str:
-        """The words of the verb with a capital letter, as the palette shows them."""
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """Returns the help sentence of the verb, followed by its cost if it has one and is not
-        locked. ``standing`` is the present state."""
+        """Returns the help sentence of the verb, with its cost unless it is locked."""
         said, cost = self.sentence, "" if standing.locked else standing.cost
         return f"{said.rstrip('.')}; {cost}." if cost else said
 
@@ -136,8 +124,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry of the verb. ``standing`` is its present state. ``key`` is the
-        key from the user's keymap, as it is drawn; empty for the usual key."""
+        """Returns the footer entry of the verb. ``key`` is the user's own key for it; empty for the
+        usual key."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

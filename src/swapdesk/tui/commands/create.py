@@ -14,8 +14,7 @@ NEW_QUOTE = Verb(
     "new-quote", "r,ctrl+r", "new quote", "Ask again for this route and keep what was typed."
 )
 IN_FIELDS = "ctrl+r"
-"""The second key of :data:`NEW_QUOTE`, for use while a field has the focus. Its usual key is a
-letter, which the field would take as text."""
+"""The second key of :data:`NEW_QUOTE`, for fields, which would take its usual letter as text."""
 EDIT = Verb("edit", "e", "edit", "Unlock the intent and go back to its fields.")
 NEXT_FIELD = Verb(
     "next-field",

@@ -13,8 +13,7 @@ FORBIDDEN: Mapping[str, str] = {
     "ctrl+m": "enter",
     "ctrl+left_square_bracket": "escape",
 }
-"""Keys that a program cannot tell from a second key, because the terminal sends the same code for
-both. The value is that second key. All names are Textual's."""
+"""Keys that terminals cannot tell from a second key, with that second key."""
 
 TAKEN: Mapping[str, str] = {
     **dict.fromkeys(("up", "down", "j", "k", "home", "end", "pageup", "pagedown"), "lists"),
@@ -28,8 +27,8 @@ TAKEN: Mapping[str, str] = {
     "f8": "the mouse",
     **dict.fromkeys((*"0123456789", "equals_sign"), "the line of the first screen"),
 }  # fmt: skip
-"""Keys that have a fixed meaning, each with the place where it has that meaning. A user's keymap
-cannot give such a key to a verb, unless it is one of the verb's usual keys."""
+"""Keys with a fixed meaning, each with the place of that meaning. A user's keymap cannot reassign
+them."""
 
 _SHOWN = {"escape": "esc", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "space"}
 _REPLACED = {
@@ -62,8 +61,8 @@ KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
 
 
 def key_name(written: str) -> str | None:
-    """Returns Textual's name of a key that the user wrote as ``y``, ``?``, ``ctrl+t``, ``f3`` or
-    ``slash``; None if there is no such key."""
+    """Returns Textual's name of a key that the user wrote as ``y``, ``ctrl+t`` or ``slash``; None
+    if there is no such key."""
     written = written.strip()
     if len(written) == 1:
         return character_key(written) if written.isascii() and written.isprintable() else None

@@ -18,13 +18,12 @@ from swapdesk.tui.commands.key_names import (
 )
 
 Refuse = Callable[[str, str, str | None], ConfigProblem]
-"""A function that makes the problem of a wrong entry from a command id, a message and the most
-similar valid name (None if there is none). It adds the file and line of the entry."""
+"""Makes a problem from a command id, a message and the most similar valid name (or None)."""
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
     """Returns the problem of a keymap entry that does not come from a file. ``near`` is the most
-    similar valid name; None if there is none."""
+    similar valid name or None."""
     return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 
@@ -33,13 +32,8 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the usable entries of the keymap ``wanted`` (keys by command id), and a problem for
-    each refused entry. An id stands for the command of that name on every screen.
-
-    An entry is refused if its id or key is unknown, if terminals send the key like a different key,
-    if the key has a fixed meaning (in lists, in fields or for leaving), or if a different command
-    on the same screen has the key.
-    """
+    """Returns the usable entries of ``wanted`` (keys by command id) and a problem for each refused
+    entry. An entry changes the key of its command on every screen."""
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
         by_id.setdefault(command.id, []).append(command)
@@ -84,9 +78,8 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """Returns an entry of ``keymap`` whose key belongs to a second command on the same screen, as
-    (id of the entry, id of the second command, key); None if there is no such entry. If two entries
-    want the same key, the later one is returned. ``by_id`` has the commands by id."""
+    """Returns an entry of ``keymap`` whose key a second command on the same screen has: (id, id of
+    the second command, key). None if there is none."""
     order = list(keymap)
     for at in reversed(range(len(order))):
         name = order[at]
@@ -101,7 +94,5 @@ def _clash(
 
 
 def _apart(verb: Verb, other: Verb) -> bool:
-    """Returns True if both commands may have the same key, because they belong to different pages
-    and neither works on every page."""
     pages = pages_of_verbs()
     return not (verb.everywhere or other.everywhere) and pages.get(verb) != pages.get(other)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 class CreateController(Controller):
     """The controller that creates the order of a single exchange and pays deposits from the
-    sandbox's faucet. ``creating`` is the id of the intent (the swap that the user confirmed) whose
-    create request is not answered yet; None if there is none."""
+    sandbox's faucet."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -33,8 +32,8 @@ class CreateController(Controller):
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Begins to create the order of ``intent`` in the background and returns True. Returns
-        False, and does nothing, if an earlier create request has not been answered yet."""
+        """Begins to create the order that the user confirmed as ``intent``. Returns False, and does
+        nothing, while an earlier create request has no answer."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -52,9 +51,8 @@ class CreateController(Controller):
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Begins to pay the deposit of ``tracked`` from the sandbox's faucet, in the background,
-        and returns True. Returns False, and does nothing, if an earlier payment by the faucet has
-        not been answered yet."""
+        """Begins to pay the deposit of ``tracked`` from the sandbox's faucet. Returns False, and
+        does nothing, while an earlier such payment has no answer."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
@@ -71,8 +69,6 @@ class CreateController(Controller):
         self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
     def _waits(self) -> None:
-        """Tells the open create pages that the service did not answer, so that the desk is now
-        looking for the order."""
         from swapdesk.tui.screens.create import CreateScreen
 
         for screen in self._app.screen_stack:
@@ -131,9 +127,8 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The controller of the batch (a file with many recipients) that this run of the desk works on:
-    one that was loaded, or one that an earlier run left open. ``planner`` is None while there is no
-    batch."""
+    """The controller of the batch (a file with many recipients) that this run loaded or took over.
+    ``planner`` is None while there is no batch."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -145,30 +140,26 @@ class BatchController(Controller):
         self.creating = False
         """True while the orders of the batch are being created, group by group."""
         self.unpaid: str | None = None
-        """The id of an earlier batch whose failed rows are loaded as this batch, while the other
-        rows of the earlier batch still have to be paid. None if there is no such batch."""
+        """The id of the still unpaid batch whose failed rows this batch repeats, or None."""
 
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Replaces the batch by a new one, which ``planner`` plans. ``batch_id`` is the journal id
-        of the new batch; None if it is not in the journal yet. If the new batch repeats failed rows
-        of an earlier batch that still has to be paid, ``unpaid`` is the id of that earlier batch;
-        otherwise None."""
+        """Replaces the batch by a new one. ``batch_id`` is its journal id, if it has one.
+        ``unpaid`` is the id of the still unpaid batch whose failed rows it repeats, or None."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
-        """Writes the rows of ``plan`` to the journal and begins to create their orders in the
-        background. ``agreed`` is True if the user accepted the doubts that the plan lists. Raises
-        NotCreatable, ClaimTaken or JournalUnavailable before anything is sent."""
+        """Writes the rows of ``plan`` to the journal and begins to create their orders. ``agreed``
+        says that the user accepted its doubts. Raises NotCreatable, ClaimTaken or
+        JournalUnavailable before anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:
-        """Creates the groups of the batch that are not created yet, and looks for the orders of
-        groups whose create request had no answer. Does nothing if a creation is already running or
-        if no batch is in the journal."""
+        """Creates the remaining orders of the batch, and looks for orders whose create request had
+        no answer."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return
@@ -200,9 +191,6 @@ class BatchController(Controller):
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """Redraws the pages of the batch after a group was created or failed. ``failure`` says why
-        it failed, which is also shown as a notice on other pages; empty if the group was
-        created."""
         from swapdesk.tui.screens.batch import BatchScreen
 
         shown = isinstance(self._app.screen, BatchScreen)

@@ -31,14 +31,13 @@ class Navigation:
 
     @property
     def page(self) -> Page | None:
-        """The uppermost page, which an overlay may cover; None if no page is open."""
+        """The uppermost page; None if no page is open. An overlay may cover it."""
         pages = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view that the orders with the service ids ``ids`` changed, so that it
-        redraws them. An empty set means that the connection or a create request changed instead;
-        the header is then redrawn, too."""
+        """Tells the page in view that the orders with the service ids ``ids`` changed. An empty set
+        means that the connection or a create request changed."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()
@@ -46,8 +45,8 @@ class Navigation:
             page.see_moves()
 
     def open(self, verb: Verb) -> None:
-        """Opens the page that ``verb`` (a command with a key) names. If that page needs an open
-        desk and the desk is not open yet, a notice says so instead."""
+        """Opens the page that ``verb`` names, or shows a notice if that page needs an open desk and
+        there is none."""
         if not (self.session.opened or verb.before_opened):
             session = self.session
             failed = session.phase == "failed"
@@ -71,8 +70,8 @@ class Navigation:
         return self.first
 
     async def begin_with(self, line: str) -> None:
-        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field. No
-        quotes are asked for."""
+        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field. It
+        requests no quotes."""
         (await self.home()).begin_with(line)
 
     async def write_token(self, spec: str) -> None:
@@ -81,8 +80,7 @@ class Navigation:
         (await self.home()).write_token(spec)
 
     async def finish_with(self, page: Page) -> None:
-        """Goes to the first page and empties its line, because the swap typed there is done. Then
-        opens ``page``, which shows the result."""
+        """Goes to the first page, empties its line and opens ``page``, which shows the result."""
         (await self.home()).begin(private=False)
         await self.app.push_screen(page)
 
@@ -122,8 +120,8 @@ NO_MOUSE = "This terminal gives the desk no mouse."
 
 
 class PrivacyMode:
-    """The controller that hides amounts and switches the mouse between the desk and the terminal.
-    While ``hides_amounts`` is True, ``painting`` draws every amount as dots."""
+    """The controller that hides amounts behind dots and gives the mouse to the desk or to the
+    terminal."""
 
     def __init__(self, app: App[Any], session: Session) -> None:
         self._app = app
@@ -132,14 +130,13 @@ class PrivacyMode:
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
-        """Returns True if ``word`` is the symbol of a token. A whole number right before such a
-        word counts as an amount and is hidden."""
+        """Returns True if ``word`` is the symbol of a token, so that a number right before it is an
+        amount."""
         catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Switches between drawing every amount as ``•••`` and showing the amounts. A notice says
-        which of the two is on now."""
+        """Switches between hidden and visible amounts."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()
@@ -148,8 +145,7 @@ class PrivacyMode:
         self._app.notify(HIDDEN if self.hides_amounts else SHOWN)
 
     def toggle_mouse(self) -> None:
-        """Switches the mouse between the desk and the terminal. While the terminal has the mouse,
-        the user can select text. A notice says who has the mouse now."""
+        """Switches the mouse between the desk and the terminal, where the user can select text."""
         name = "_enable_mouse_support" if self._mouse_released else "_disable_mouse_support"
         switch = getattr(self._app._driver, name, None)
         if switch is None:

@@ -30,8 +30,8 @@ class OrderFollower(Controller):
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Begins to pass every change of an order of ``link``, the connected desk, to the page in
-        view. First shows what became of orders that an earlier run left unfinished."""
+        """Begins to pass every change of an order of ``link`` to the page in view. First shows what
+        became of orders that an earlier run left unfinished."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -39,8 +39,6 @@ class OrderFollower(Controller):
         self._tell_unfinished()
 
     def _tell_unfinished(self) -> None:
-        """Shows what became of the orders that an earlier run left unfinished: on their own page if
-        only the first page is open, otherwise as a notice. Shows nothing if there were none."""
         report = self._session.report
         if report is None or report.empty:
             return
@@ -52,8 +50,6 @@ class OrderFollower(Controller):
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
-        """Redraws the page in view when all orders of the journal are loaded. Orders that have
-        ended by then are never announced."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._navigation.page) is not None:
@@ -61,8 +57,6 @@ class OrderFollower(Controller):
             page.session_changed()
 
     def _settled(self, report: ResumeReport) -> None:
-        """Shows a notice for each create request whose result was unknown and is now known;
-        ``report`` has the results."""
         from swapdesk.flows.tracking.open_business import settled_words
 
         for words in settled_words(report):
@@ -85,9 +79,8 @@ LONGEST = 120
 
 
 class EndBell:
-    """Announces in the terminal that orders ended. ``tell`` rings the terminal's bell and shows a
-    sentence. ``choice`` is the user's setting: ``off``, ``always``, or ``away``. ``away`` announces
-    nothing while the terminal reports that it has the focus."""
+    """Rings the terminal's bell and shows a sentence when orders end. With ``choice`` ``away`` only
+    while the terminal does not have the focus; with ``off`` never."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -102,8 +95,8 @@ class EndBell:
         self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Announces each of ``orders`` that has ended and was not announced before. Returns one
-        sentence for each such order, even if the user's setting kept the terminal silent."""
+        """Announces each of ``orders`` that has ended, once. Returns their sentences, even if the
+        user's setting kept the terminal silent."""
         ended = (order for order in orders if order.ended)
         news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)
@@ -116,8 +109,8 @@ class EndBell:
 
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
-    """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` It has no amounts,
-    because the terminal may show it outside the desk."""
+    """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` Amounts are left out,
+    because the terminal may show it elsewhere."""
     # Orders and their models load after the first frame.
     from swapdesk.flows.orders.order_status import order_status
 
@@ -127,9 +120,8 @@ def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
 
 
 def terminal_notice(text: str) -> str:
-    """Returns the escape sequences that ring the terminal's bell and show ``text`` as a
-    notification (OSC 9). Characters that could end the notification early are removed, and ``text``
-    is cut to 120 characters."""
+    """Returns the escape sequences that ring the terminal's bell and show ``text``, cut to 120
+    characters, as a notification (OSC 9)."""
     safe = "".join(char for char in printable(text) if char.isprintable())[:LONGEST]
     return f"\a\x1b]9;{safe}\x1b\\"
 

@@ -25,33 +25,31 @@ log = logging.getLogger(__name__)
 
 
 class SigningController(Controller):
-    """The controller that keeps signing sessions running. A signing session leads one swap, deposit
-    or similar from its review to its confirmed transactions."""
+    """Keeps signing sessions running. Each leads one swap, deposit or similar from its review to
+    its confirmed transactions."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
-        """The hash and state of the transaction that each signing session waited for when the page
-        in view was last told, by the id of the session."""
+        """Hash and state of each session's transaction as last told to the page, by session id."""
 
     @property
     def begun(self) -> bool:
-        """True if there was a signing session in this run."""
         return self._begun is not None
 
     @property
     def open_sessions(self) -> list[SigningSession[Any]]:
-        """The signing sessions that have not ended, swaps first. A session that has done its part
-        and rests until the user presses a key is left out."""
+        """The signing sessions that have not ended, swaps first, without those that rest until the
+        user presses a key."""
         if self._begun is None:
             return []
         return [session for session in self._begun.open if not session.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
-        """Two numbers: how many swaps have not ended, and how many payments of deposits or batch
-        groups have not ended."""
+        """The number of swaps that have not ended, and of payments of deposits or batches that have
+        not ended."""
         nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
@@ -66,14 +64,14 @@ class SigningController(Controller):
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
         """Begins to revoke ``allowance``, by which a contract may spend tokens of ``account``, and
-        opens the page where the user signs the transaction. ``link`` is the chain."""
+        opens the page where the user signs that."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
         """Begins to withdraw everything that the smart account of ``account`` holds, and opens the
-        page where the user signs it. ``link`` is the chain."""
+        page where the user signs that."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
         self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
@@ -83,16 +81,16 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
-        """Begins or continues to pay the deposit of the order ``tracked`` from the wallet, and
-        opens the page where the user signs the payment."""
+        """Begins or continues to pay the deposit of ``tracked`` from the wallet, and opens the page
+        where the user signs that."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
-        """Begins the swap on chains that the user confirmed as ``intent``, and opens the page where
-        the user signs it. ``wallet`` is the name of the account that signs; empty if it is not
-        chosen yet. ``plan`` has the steps of the swap; None if they are not known yet."""
+        """Begins the swap on chains that the user confirmed as ``intent``, and opens its page.
+        ``wallet`` names the account that signs; empty if undecided. ``plan`` has the steps, if they
+        are known."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -101,9 +99,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Returns the signing session that pays a created group of a batch. If the session is not
-        running, also continues it up to the stage ``until``. ``group_id`` is the journal id of the
-        group. Raises KeyError for an unknown group, Stopped if the payment cannot continue, and
+        """Returns the signing session that pays for a batch's orders, and continues it up to
+        ``until`` if it is not running. ``group_id`` is the journal id of these orders. Raises
+        KeyError if it is unknown, Stopped if the payment cannot continue, and
         JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
@@ -121,8 +119,8 @@ class SigningController(Controller):
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Replaces the pending transaction of ``signing``: by the same call with more gas, or, if
-        ``cancels`` is True, by one that moves nothing. The session keeps running meanwhile."""
+        """Replaces the pending transaction of ``signing`` by the same call with more gas or, if
+        ``cancels`` is True, by one that moves nothing."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
@@ -149,9 +147,8 @@ class SigningController(Controller):
         self._app.push_screen(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
-        """Continues the signing sessions that an earlier run left open, and those of this run that
-        stopped because the service or the wallet could not be reached. Does nothing if the desk
-        only reads."""
+        """Continues the signing sessions that an earlier run left open or that could not reach the
+        service or the wallet. A read-only desk does nothing."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -184,9 +181,8 @@ class SigningController(Controller):
                 self.go_on(session)
 
     def _take_on_groups(self) -> None:
-        """Decides how far to continue the payments of batch groups that an earlier run left open. A
-        submitted payment is followed until it is settled. A payment that is only signed stays
-        unsent until the user presses the key that submits it."""
+        """Continues payments for batches that an earlier run left open. A signed payment that was
+        not sent stays unsent until the user presses the key that submits it."""
         from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 
@@ -201,8 +197,8 @@ class SigningController(Controller):
             session.about.until = Until.SETTLED if under_way else Until.SIGNED
 
     def moved(self, signing_id: str) -> None:
-        """Updates the page in view because the signing session with this id made a step, has
-        something to review, or has a new confirmation."""
+        """Updates the page in view after a step, a new review or a new confirmation of the signing
+        session ``signing_id``."""
         if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
             signing = self.running.get(signing_id)
@@ -211,9 +207,6 @@ class SigningController(Controller):
         self._tell_page(signing_id)
 
     async def _ended(self, signing: SigningSession[Any]) -> None:
-        """Is called when a signing session ended. If it succeeded while its page was in view, that
-        page closes and its order, if any, is opened. A failure is shown as a notice, unless the
-        page in view shows the failure itself."""
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
@@ -241,8 +234,6 @@ class SigningController(Controller):
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
-        """Tells the page in view that the signing session ``signing_id`` changed. If it ended, or
-        its transaction has a new hash or state, the page is also told to read balances again."""
         transactions = (
             session.transaction for session in self.open_sessions if session.id == signing_id
         )

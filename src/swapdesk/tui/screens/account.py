@@ -60,8 +60,8 @@ _NARROW = 90
 
 
 class AccountScreen(Page):
-    """The page of the user's own partner account. If it is opened again within a minute, it shows
-    what was read before, without a call."""
+    """The page of the user's own partner account. What was read within the last minute is shown
+    without a call."""
 
     NAME = "Account"
     SPENDS = "read"
@@ -102,9 +102,8 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows the account of the chosen month. Data that was read within the last minute is shown
-        without a call; otherwise the service is asked in the background. With ``anew`` the service
-        is always asked."""
+        """Shows the account of the chosen month. The service is asked only for data older than a
+        minute, or with ``anew``."""
         link = self.link
         if link is None:
             return
@@ -202,9 +201,8 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows about call limits: a gauge for each period that has a limit, then a warning
-    if the calls of a period will be used up before the period ends. With ``pays`` (the account pays
-    for calls) a sentence says which calls are counted."""
+    """Returns the rows about call limits, with a warning if a period's calls will be used up before
+    it ends. ``pays`` says that the account pays for calls."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -221,8 +219,7 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of the commissions in USD: this month, last month, in total, paid out, and
-    not paid yet. The last row is the number of commissions."""
+    """Returns the rows of the commissions in USD, and their number."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),
@@ -241,8 +238,7 @@ def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
 
 
 def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of a bar chart of the traded volume in USD, with one bar for each day of
-    ``month``. The bar of the last day has the accent colour."""
+    """Returns a bar chart of the traded volume in USD, with one bar for each day of ``month``."""
     days = reading.days_of(month)
     count = f"{len(days)} {'day' if len(days) == 1 else 'days'}"
     name = month_name(month, now)
@@ -270,8 +266,6 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
 
 
 def _ends(days: Sequence[ChartPoint], width: int) -> Line:
-    """Returns the row below the bars: the first of ``days`` at the left end, the last one at the
-    right end of ``width`` cells."""
     first, last = (
         f"{day.day} {day:%b}" for day in (datetime.fromisoformat(days[at].date) for at in (0, -1))
     )
@@ -281,8 +275,8 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions with the bar chart of the month at their right. If ``width`` is at
-    least :data:`TWO_MONTHS`, the chart of the month before is shown too."""
+    """Returns the commissions with the bar chart of the month at their right, and that of the month
+    before from :data:`TWO_MONTHS` cells of width on."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

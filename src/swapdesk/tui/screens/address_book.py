@@ -66,11 +66,8 @@ PANE = 74
 
 
 class AddressBookScreen(Page):
-    """A page with the address book: each name with its chain, its address, how often it was paid
-    and when last.
-
-    Below the table is the whole address of the entry under the cursor.
-    """
+    """A page with the address book: each name with its chain, its address, and how often and when
+    it received a payment."""
 
     NAME = "Address book"
     SPENDS = "quote"
@@ -134,8 +131,6 @@ class AddressBookScreen(Page):
         self._change(lambda book: book.mark_own(entry.name, not entry.own))
 
     def _change(self, change: Callable[[AddressBook], object]) -> bool:
-        """Applies ``change`` to the address book, redraws the page and returns True. If the file
-        cannot be written or the change is refused, shows why and returns False."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:
@@ -191,8 +186,8 @@ def _sentence(error: Exception) -> str:
 
 
 class BookEntryScreen(Page):
-    """The page with the form that adds a name and its address to the book. If ``renamed`` is an
-    entry of the book, the form asks only for a new name for that entry."""
+    """The page with the form that adds a name and its address to the book, or that renames the
+    entry ``renamed``."""
 
     NAME = "Address book"
     SPENDS = "quote"
@@ -226,7 +221,6 @@ class BookEntryScreen(Page):
 
     @property
     def counting(self) -> bool:
-        """True, so that the header is redrawn every second while the user types."""
         return True
 
     @on(TextField.Changed)
@@ -304,8 +298,8 @@ class BookEntryScreen(Page):
             self._compare(check.entry)
 
     def _compare(self, entry: BookEntry) -> None:
-        """Adds ``entry`` to the address book. If its address was never paid, the user first has to
-        compare the address with its source by typing characters that the screen hides."""
+        """Adds ``entry`` to the book. If nothing was ever sent to its address, the user first
+        compares it with its source by typing hidden characters."""
         paid = paid_addresses(self.desk.journal)
         seen = RecipientCheck(
             entry.address, entry.address, None, True, (), first_use=not paid.get(entry.address)
@@ -323,8 +317,6 @@ class BookEntryScreen(Page):
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:
-        """Applies ``change`` to the address book and closes the page. If the change is refused or
-        cannot be written, the page stays open and a notice says why."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:

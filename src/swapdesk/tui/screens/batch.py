@@ -141,8 +141,7 @@ SCREENFUL = 60
 """Number of checked rows from which they are shown, while the rest of the file is still being
 checked."""
 MOST_DOUBTS = 4
-"""Largest number of doubts listed in the question before orders are created. If there are more,
-only their number is added."""
+"""Most doubts that the question before creating orders lists."""
 CREATING = "creating"
 FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
 FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
@@ -168,8 +167,7 @@ LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
     "skipped": (ENDED, "muted", "skipped"),
 }
 LONGEST_ADDRESS = 78
-"""Width in cells of the longest valid address of any chain, written in groups. A longer text is no
-address and is not shown in full."""
+"""Width in cells of the longest valid address of any chain, written in groups."""
 _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "created": (DONE, "status-done", "created", "created"),
     "planned": (WAITING, "status-waiting", "waits to be created", "waiting"),
@@ -177,8 +175,7 @@ _ENDS: Mapping[Became, tuple[str, str, str, str]] = {
     "failed": (REFUSED, "status-trouble", "failed", "failed"),
     "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
-"""How each outcome of a row is drawn: the glyph, its colour role, the words in the row, and the
-words after the count in the summary above the table."""
+"""Of each outcome of a row: glyph, colour role, words in the row, words in the summary."""
 LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
 """Largest number of characters that are shown of an amount cell whose text is not an amount."""
@@ -190,18 +187,16 @@ LABEL = 9
 TWO_COLUMNS = 72
 """Width in cells of the pane below the table from which two facts can share a row."""
 MOST = 3
-"""Largest number of groups or coins that are named in a line. If there are more, only their number
-is added."""
+"""Most groups or coins that are named in a line."""
 LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
-"""Number of further screen rows that let the totals name one more token, counted from a screen of
-:data:`LOWEST` rows."""
+"""Additional screen rows, from :data:`LOWEST` on, for each further token among the totals."""
 LOWEST = 24
 
 
 class BatchScreen(Page):
-    """The page of a batch, which is a file with many recipients. The rows of the file are checked
-    and corrected here, their orders are created, and the orders are paid."""
+    """The page of a batch (a file with many recipients). Its rows are checked and corrected here,
+    then their orders are created and paid for."""
 
     NAME = "Batch"
     SPENDS = "exchange"
@@ -221,8 +216,7 @@ class BatchScreen(Page):
         self.busy = ""
         """What the check of the file is doing, such as ``planning``; empty if it is idle."""
         self.progress: BatchProgress | None = None
-        """How far the batch has come, as read from the journal; None if its rows are not written
-        there yet."""
+        """How far the batch has come; None until its rows are in the journal."""
         self._drawn_size = Size(0, 0)
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
@@ -239,8 +233,7 @@ class BatchScreen(Page):
         self._file = -1
         """Index in ``_files`` of the file name that was put into the field; -1 if none was."""
         self._written = 0
-        """Number of the row in which the user just corrected a cell, until that row is checked; 0
-        if no corrected row waits for its check."""
+        """The number of the row that was corrected and waits for its check, or 0."""
 
     def compose_body(self) -> Iterable[Widget]:
         return (
@@ -275,8 +268,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Redraws the page because a group of orders was created or failed. ``failure`` is the
-        reason of the failure, which is shown as a notice; empty if the group was created."""
+        """Redraws the page because orders of the batch were created or, with ``failure`` as the
+        reason, failed."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -291,7 +284,6 @@ class BatchScreen(Page):
 
     @property
     def work(self) -> Batches:
-        """The controller of the batch of this run, which continues after the page is closed."""
         return self.controls.batches
 
     @property
@@ -300,13 +292,11 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """The batch as it was last read from the journal; None if its rows are not written there
-        yet."""
+        """The batch as last read from the journal; None until its rows are written there."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
-        """Reads from the journal how far the batch has come and draws the page. If the journal
-        cannot be read, a notice says so."""
+        """Reads from the journal how far the batch has come and draws the page."""
         batch_id = self.work.batch_id
         self.progress = None
         if batch_id is not None:
@@ -323,27 +313,26 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch ``made`` by service id. If the desk is connected, these
-        are the orders that it follows; otherwise they are read from the journal."""
+        """Returns the orders of the batch ``made`` by service id, as the desk follows them or,
+        without a connection, as the journal has them."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
-        """The next group of orders that has to be paid; None if there is none."""
+        """The next orders of the batch to pay for together; None if there are none."""
         return None if self.progress is None else self.progress.current
 
     @property
     def signing(self) -> GroupSession | None:
-        """The signing session that pays the next group; None if none was begun in this run."""
         group = self.group
         return None if group is None else self.controls.signing.running.get(group.group.act.id)
 
     @property
     def doing(self) -> str:
-        """What the payment of the next group is doing now, in a word such as ``building``; empty if
-        it is idle."""
+        """What the payment for the next orders is doing now, in a word such as ``building``; empty
+        if it is idle."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -353,8 +342,6 @@ class BatchScreen(Page):
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Opens the batch that an earlier run left unfinished, or asks for a file if there is none.
-        Does nothing if this run already has an unfinished batch or is checking a file."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         batch = None
@@ -372,8 +359,7 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if the batch on the page is finished: no order is left to create or pay, and no row
-        failed."""
+        """True if no order of the batch is left to create or to pay for, and no row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -407,8 +393,6 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """Shows, in a line under the table, how many rows are below the visible ones and which of
-        these is the first with a problem. The line is hidden if all rows are visible."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -511,8 +495,6 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Returns the text of the money line before all orders are created: who acts next and what
-        to do."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -524,8 +506,7 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """Returns a text that identifies what the keys that move money would act on now. It changes
-        whenever one of these keys would do something else."""
+        """Returns a text that changes whenever a key that moves money would do something else."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -632,9 +613,8 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Hides the text field above the table, unless the user is typing in it. After a file was
-        chosen, the field is hidden only when the first rows are there, so that the layout changes
-        once."""
+        """Hides the text field above the table, unless the user is typing in it or the first rows
+        of a chosen file are not there yet."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -729,9 +709,8 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that is called with the rows of ``sheet`` checked so far. It shows
-        these rows at most twice: at the first problem, and when :data:`SCREENFUL` rows are
-        checked."""
+        """Returns a function that shows the rows checked so far, at most twice while the file is
+        being checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -746,16 +725,14 @@ class BatchScreen(Page):
         return rows_so_far
 
     def _not_planned(self, failure: str, written: str) -> None:
-        """Shows ``failure``, the reason why the file at the typed path ``written`` cannot be used,
-        and asks for a file again."""
         self._put_away()
         self.busy = ""
         self.do_load_file(written)
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """Shows ``plan``, the checked rows with their planned orders. ``part`` is True if more rows
-        of the same file are still being checked."""
+        """Shows the checked rows in ``plan``. ``part`` is True while more rows of the file are
+        being checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -774,9 +751,8 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """After the user corrected a row, moves to the next row with a problem and opens its cell
-        for typing. Does nothing if the corrected row is still wrong. The cell stays closed if the
-        wallet has too little for that row, because typing does not change that."""
+        """Moves from a corrected row to the next one with a problem and opens its cell, unless the
+        wallet is what lacks money."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -813,9 +789,6 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """Stores ``means``, the amounts that the wallets have, and draws the page. The plan is
-        compared with these amounts only until its rows are in the journal; after that the payment
-        asks the wallet itself."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -855,7 +828,6 @@ class BatchScreen(Page):
             return
 
         def agreed() -> None:
-            """Creates the orders, provided that the same plan is still on the page."""
             if self.plan is plan and self.work.batch_id is None:
                 self._create(plan, agreed=True)
 
@@ -923,9 +895,8 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Continues the payment of the next group up to the stage named ``until`` (a member of
-        ``Until``). For ``SIGNED`` also opens the page where the user signs. A notice says why if
-        the payment cannot continue."""
+        """Continues the payment of the next orders up to the stage ``until``. For ``SIGNED`` also
+        opens the page where the user signs."""
         group = self.group
         if group is None:
             return
@@ -968,8 +939,6 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """Returns the states of the commands that work on the rows of a file. Without a file all of
-        them are hidden."""
         plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
@@ -994,8 +963,8 @@ class BatchScreen(Page):
 
     @property
     def cut_off(self) -> str:
-        """Why the service cannot be asked now: ``not connected`` or ``read only``; empty if it can
-        be asked."""
+        """Why the service cannot be asked now (``not connected`` or ``read only``); empty if it
+        can."""
         if self.link is None:
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
@@ -1021,8 +990,8 @@ class BatchScreen(Page):
         return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
-        """Returns the state of ``verb``, one of the three commands that build, sign and submit the
-        payment of a group."""
+        """Returns the state of ``verb``, one of the commands that build, sign and submit a payment
+        for the batch."""
         progress, group = self.progress, self.group
         if self.work.creating or progress is None or progress.creating or group is None:
             return HIDDEN
@@ -1058,14 +1027,8 @@ def _doubted(plan: BatchPlan) -> Question:
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Returns the columns of the table for a screen of ``width`` cells. What is sold and what
-    arrives always have a column.
-
-    The route has a column from :data:`ROOMY` cells on. From :data:`NAMED` cells on, the recipient
-    has two columns, name and address. From :data:`WIDE` cells on, addresses are shown in full, and
-    refund addresses have a column if the file has any. The state, which names what is wrong, takes
-    the remaining width.
-    """
+    """Returns the columns of the table for a screen of ``width`` cells. Wider screens add the
+    route, the name, then whole addresses."""
     rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
@@ -1095,8 +1058,6 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """Returns the symbol of the token sold, to be written into the column name; empty if the rows
-    sell different tokens or the symbol is too long."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1114,9 +1075,8 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """Returns the rows of the table. ``batch`` has the outcome of each row; None before the rows
-    are written to the journal. ``orders`` has the states of the created orders by service id.
-    ``width`` is the width of the screen in cells."""
+    """Returns the rows of the table. ``batch`` has their outcomes; None before they are in the
+    journal. ``orders`` are the created orders by service id."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1147,9 +1107,8 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns two texts about the rows of the file after row number ``last``: how many there are,
-    and which of them has the first problem. The first text is empty if there are no such rows, the
-    second if none of them has a problem."""
+    """Returns how many rows follow row number ``last``, and which of them has the first problem.
+    Either text is empty if there is none."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1163,9 +1122,8 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns everything that was found out about the row ``planned``, as sentences. If it has no
-    problem, what it sells and buys is added. ``end`` is the outcome of the row; None before the
-    rows are written to the journal."""
+    """Returns everything that was found out about the row ``planned``, in sentences. ``end`` is its
+    outcome; None before it is in the journal."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1176,8 +1134,6 @@ def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
 
 
 def _sides(order: PlannedOrder) -> str:
-    """Returns a sentence about what an order sells and buys: ``Sells 250 USDC on Ethereum; ≈ 107.9
-    XRP on XRP Ledger arrive at @rita rJMd 7zSS …``."""
     sold, bought = order.token_in, order.token_out
     memo = f", memo {order.memo}" if order.memo is not None else ""
     return (
@@ -1230,8 +1186,6 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """Returns what arrives for a row, as ``≈ 107.9 XRP``. For a row without a planned order,
-    returns the token to buy as the file has it."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1239,9 +1193,8 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount to sell of a row that has no planned order, with the symbol of the token
-    unless ``bare`` is True. A text that is not an amount is returned as the file has it, marked as
-    wrong."""
+    """Returns the amount to sell of a row without a planned order, with its token unless ``bare``.
+    A text that is no amount is marked as wrong."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1252,8 +1205,6 @@ def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
 
 
 def _recipient(row: BatchRow) -> str:
-    """Returns the address of a row's recipient; empty if the file has a name whose address is not
-    known."""
     address = row.order.recipient if row.order is not None else row.cell("to")
     return "" if address.startswith("@") else address
 
@@ -1274,9 +1225,8 @@ def tokens_named(height: int) -> int:
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to
-    look at ✗ 3 problems``. If ``made`` is given, the outcomes of its rows are counted instead of
-    the checks. The tokens are left out if the summary is wider than ``width`` cells."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready ▲ 1 to look
+    at``. With ``made``, outcomes are counted instead of checks."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1317,17 +1267,10 @@ def plan_facts(
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
-    """Returns the facts about a plan: totals, arrivals, orders, groups, calls, signatures and gas.
-
-    ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the calls that the service
-    still allows; None if unknown. ``row`` is a label and a text about the row under the cursor. At
-    most ``tokens`` tokens are named. If ``asks`` is True, the wallet still has to pay the totals,
-    so an unknown balance is mentioned.
-
-    The other texts are shown unless they are empty. ``built`` and ``gas`` describe a built bundle
-    and its cost, ``paid`` says how the group was paid, ``stopped`` says why the work stopped, and
-    ``heads`` says how the file's amounts are understood.
-    """
+    """Returns the facts about a plan: totals, arrivals, orders, calls, signatures and gas.
+    ``means`` is what the wallets have; ``exchanges`` and ``reads`` are the remaining calls, None if
+    unknown. With ``asks`` an unknown balance is mentioned, because the totals are still to be paid.
+    Empty texts are left out."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
@@ -1347,8 +1290,7 @@ def plan_facts(
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
-    """Returns the rows of ``facts``, ``width`` cells wide. Two facts share a row if each fits into
-    half of it. A longer fact is wrapped."""
+    """Returns the rows of ``facts``. Two facts share a row if each fits into half of it."""
     half = width // 2
     rest = list(facts)
     rows: list[Line] = []
@@ -1369,9 +1311,8 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """Returns the totals to pay, each with what the wallet has. Totals for which the wallet has too
-    little come first, so that they are among the ``tokens`` totals that are named. With ``asks``,
-    unknown balances are mentioned."""
+    """Returns the totals to pay and what the wallet has of each. At most ``tokens`` are named,
+    first those of which the wallet has too little."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1384,8 +1325,6 @@ def _more_tokens(count: int) -> str:
 
 
 def _arrivals(plan: BatchPlan, tokens: int) -> str:
-    """Returns what arrives of each token in total, as ``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP
-    Ledger``, for at most ``tokens`` tokens."""
     text = ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals[:tokens]
@@ -1394,9 +1333,8 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """Returns the total to pay in one token, and what the wallet has of that token: ``18,011.25 of
-    18,420.75 USDC on Ethereum in wallet trading``. If the wallet that pays is unknown, ``means`` is
-    None, and with ``asks`` the text says that its balance is unknown."""
+    """Returns the total to pay in one token and what the wallet has of it. ``means`` is None if the
+    wallet is unknown; with ``asks`` the text then says so."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
@@ -1427,30 +1365,27 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns the number of groups and how many rows each has, as ``2: 50 on Ethereum, 12 on
-    Base``. All rows of a group sell on the same chain; a group has at most 50 rows."""
+    """Returns how many groups of rows on the same chain are paid separately, as ``2: 50 on
+    Ethereum, 12 on Base``."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 
 
 def _named(names: Iterable[str]) -> str:
-    """Returns the first :data:`MOST` of ``names`` and how many more there are. Without names,
-    returns a dash."""
+    """Returns the first :data:`MOST` of ``names`` and how many more there are; a dash if there are
+    none."""
     first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
 
 
 def _signatures(plan: BatchPlan) -> str:
-    """Returns how many times the user has to sign and for what, as ``3 times: 1 bundle of 20
-    transfers, 2 transactions of 12 transfers``."""
     kinds = _named(map(_how, plan.groups))
     total = sum(group.signatures for group in plan.groups)
     return f"{total} times: {kinds}" if len(plan.groups) > 1 else kinds
 
 
 def _how(group: Group) -> str:
-    """Returns how a group is paid, as ``1 bundle of 20 transfers``."""
     means = "1 bundle" if group.paid == "bundle" else counted(group.signatures, "transaction")
     return f"{means} of {counted(len(group.rows), 'transfer')}"
 
@@ -1465,8 +1400,8 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """Returns how much the wallets have to pay gas from, as text; empty if that is unknown. It is
-    shown only before a bundle is built, because a built bundle states its own cost."""
+    """Returns what the wallets can pay gas from, as text; empty if that is unknown or a bundle,
+    which states its own cost, is built."""
     funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""

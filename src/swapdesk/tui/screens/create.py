@@ -81,8 +81,7 @@ if TYPE_CHECKING:
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
-"""The next steps of a failure that the key for a new quote carries out on this page, in the words
-of the failure messages."""
+"""The suggestions of failure messages that a new quote on this page fulfils."""
 FUNDS = "in your wallet."
 CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
@@ -90,8 +89,8 @@ NOT_WHOLE = "enlarge the window"
 
 
 class CreateScreen(Page):
-    """The page where the user says who is paid and sees exactly what will be confirmed. Only the
-    key ``c`` creates the order or starts the signing of a swap on chains."""
+    """The page where the user says who receives the payment, and reviews what will be confirmed.
+    Only the key ``c`` creates the order or starts signing."""
 
     NAME = "Create"
     SPENDS = "exchange"
@@ -101,9 +100,8 @@ class CreateScreen(Page):
     def __init__(
         self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
-        """Makes the page for the route ``row`` of the answer ``result``. ``typed`` has the first
-        values of the fields. The page writes every change back into ``typed``, so that a form
-        opened later begins with these values."""
+        """Makes the page for the route ``row`` of the answer ``result``. Changes of the fields are
+        written back into ``typed``."""
         super().__init__(session, context=_what(result))
         self.state = CreateState(result, row)
         self._seen_whole = False
@@ -137,9 +135,8 @@ class CreateScreen(Page):
         return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """Returns what the user has to agree to before the order is created: warnings that follow
-        from the quote, and doubts about addresses and memos. The warnings are computed once for
-        each quote, because the search for imitated tokens reads the whole list of tokens."""
+        """Returns what the user has to agree to before the order is created: warnings about the
+        quote, and doubts about addresses and memos."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
@@ -150,8 +147,6 @@ class CreateScreen(Page):
         return consent
 
     def _typing(self) -> bool:
-        """Returns True while a field of the form has the focus, and False while the panel beside
-        the form has it."""
         return self.focused is not self._panel
 
     # drawing
@@ -178,8 +173,7 @@ class CreateScreen(Page):
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
         """Returns the last line of the panel: why the create key does not work, what it does, or
-        what became of the order once it is sent. ``checked`` is the result of checking the fields.
-        ``lack`` says why the wallet cannot pay; None if it can."""
+        what became of the order. ``lack`` is why the wallet cannot pay, if it cannot."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -208,17 +202,16 @@ class CreateScreen(Page):
 
     @property
     def _asks(self) -> bool:
-        """True while the page waits for the answer to its request for a new quote."""
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns the wait in words, if the desk will repeat a request for a quote that was refused
-        because a rate limit was used up. Empty if it will not."""
+        """Returns when the desk will repeat a request that a rate limit refused, in words; empty if
+        it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """Returns the key that asks for a new quote now, as it is drawn. While a field has the
-        focus it is a control key, because the field would take a letter as text."""
+        """Returns the key that asks for a new quote now. While a field has the focus that is no
+        letter, which the field would take as text."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
@@ -244,8 +237,6 @@ class CreateScreen(Page):
         self.set_money(where, next_, urgent=urgent)
 
     def _hide(self, positions: frozenset[int]) -> None:
-        """Draws dots in place of the characters at ``positions`` (from 0) of the recipient's
-        address, in the form and in the panel. An empty set shows the whole address."""
         self.state.hidden = positions
         self._form.hide(positions)
         self.show()
@@ -287,7 +278,6 @@ class CreateScreen(Page):
         }
 
     def _locked(self) -> str:
-        """Returns why the create key does not work, in a few words; empty if it works."""
         state = self.state
         if lack := state.lack():
             return lack
@@ -326,9 +316,8 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Is called when a field of the form changed. If the fields no longer match the locked
-        intent (what would be confirmed), the intent is unlocked. An edit that does not change the
-        payment, such as a memo that the form fills in itself, leaves it locked."""
+        """Discards what was locked for confirmation if a changed field means another payment. A
+        memo that the form filled in itself is no such change."""
         if self.state.busy:
             return
         if not self._stands():
@@ -346,9 +335,8 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Makes the intent that the create key confirms from the present values of the fields,
-        locks it, and moves the focus to the panel. A notice says why if the values cannot be
-        locked."""
+        """Fixes the present values of the fields as what the create key confirms. A notice says why
+        if that is impossible."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
@@ -380,8 +368,8 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """Returns the terms of a swap on chains, such as the account that pays and the slippage.
-        None if the route is an exchange of the service, or if the account is not known yet."""
+        """Returns the terms of a swap on chains, such as account and slippage. None for an exchange
+        of the service or an unknown account."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -398,9 +386,8 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """Checks the fields again and unlocks the intent (what would be confirmed) if the fields no
-        longer match it, for example because a name of the address book now means a different
-        address."""
+        """Discards what was locked for confirmation if the fields now mean something else, for
+        example because a name got a new address."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -411,8 +398,8 @@ class CreateScreen(Page):
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
-        """Returns True if an intent (what would be confirmed) is locked and the fields still mean
-        the same payment."""
+        """Returns True if the user locked a payment for confirmation and the fields still mean that
+        payment."""
         intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
@@ -425,8 +412,8 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """Creates the order or begins the signing, after the user has answered every question that
-        the payment needs, such as comparing a new address."""
+        """Creates the order or begins the signing, after the user has answered every question about
+        the payment."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
@@ -448,10 +435,8 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the questions in ``asked`` one after the other, then creates the order of
-        ``intent``. Each question comes with the positions of the recipient's address that are
-        hidden while it is asked. Stops if the intent is unlocked or the quote expires in
-        between."""
+        """Asks the questions in ``asked`` one after the other, then creates the order. Nothing is
+        sent if the fields or their meaning changed meanwhile, or if the quote expired."""
         if not asked:
             self._send(intent)
             return
@@ -469,8 +454,8 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Passes the intent, once, to the controller that creates the order or signs the swap. If
-        the controller is busy with a different order, a notice says that nothing was sent."""
+        """Sends ``intent`` once. If a different order is being created, a notice says that nothing
+        was sent."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -488,8 +473,8 @@ class CreateScreen(Page):
             self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
 
     def waiting(self) -> None:
-        """Shows that the service did not answer the create request, so that the desk now looks for
-        the order."""
+        """Shows that the service did not answer the create request and that the desk looks for the
+        order."""
         state = self.state
         if state.step == "sent":
             state.step = "looking"
@@ -526,8 +511,7 @@ class CreateScreen(Page):
     # a new quote
 
     def do_new_quote(self) -> None:
-        """Asks the service for a new quote of the same route. The fields keep their values, and the
-        page shows what changed."""
+        """Asks for a new quote of the same route. The fields keep their values."""
         self._ask()
 
     def _ask(self, *, by_itself: bool = False) -> None:
@@ -578,8 +562,6 @@ class CreateScreen(Page):
     # the wallet
 
     def _find_account(self) -> None:
-        """Asks the wallet, in the background, which account pays a swap on chains. For every other
-        route, asks for the accounts that can receive and for the balance of the token sold."""
         if self.link is not None:
             on_chain = self.state.row.on_chain
             if on_chain:
@@ -615,8 +597,8 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Reads the user's own accounts from the wallet and offers them in the form as recipients.
-        Returns the wallet's balance of the token sold; None if it is unknown."""
+        """Offers the wallet's accounts as recipients. Returns its balance of the token sold; None
+        if unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result
@@ -627,8 +609,6 @@ class CreateScreen(Page):
         return None if isinstance(balance, str) else balance.amount
 
     async def _swap_account(self) -> SwapAccount:
-        """Returns the account that pays the swap on chains, with the plan of its steps. What is
-        known of the account is shown while the search goes on."""
         from swapdesk.flows.dex.swap_account import find_account, with_plan
 
         result, quote_id = self.state.result, self.state.row.quote_id
@@ -642,17 +622,12 @@ class CreateScreen(Page):
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
-        """Offers ``accounts``, the user's own, in the form as recipients and refund addresses."""
         self._form.own(accounts)
         self.show()
 
     def _account_read(self, account: SwapAccount) -> None:
-        """Stores and shows what is known of the account that pays a swap on chains.
-
-        If that account also receives, nothing has to be typed. The page then locks the swap for
-        confirmation as soon as its steps are known. The key that starts the signing still works
-        only after the screen has not changed for a moment.
-        """
+        """Shows the account that pays a swap on chains. If it also receives, the swap is locked for
+        confirmation as soon as its steps are known."""
         state = self.state
         state.account, state.problem = account, ""
         self._form.own(account.own, account.payee)
@@ -664,7 +639,6 @@ class CreateScreen(Page):
             self._lock()
 
     def _no_account(self, error: Exception) -> None:
-        """Stores and shows the reason why no account of the wallet can pay."""
         from swapdesk.flows.wallet.wallet_words import failure_of_wallet
         from swapdesk.wallet.protocol import WalletError
 
@@ -690,8 +664,6 @@ def _next_input(checked: Checked) -> str:
 
 
 def _what(result: QuoteResult) -> str:
-    """Returns the swap in a few words for the header, as ``0.5 BTC → ETH``. The amount is written
-    beside the token for which the user gave it."""
     sold, bought = result.token_in.symbol, result.token_out.symbol
     amount = copied_amount(result.amount)
     if result.private_send:

@@ -83,8 +83,7 @@ BookRow = tuple[LineLike, LineLike]
 Named = tuple[str, str, str]
 """A name, its address, and a note to be shown beside them."""
 BookPart = tuple[str, int, list[BookRow]]
-"""One list of names: its heading, how many names it has in total, and the rows of the names that
-are shown."""
+"""A heading, the total number of names, and the rows of the names in view."""
 LABEL = 11
 BAR = 12
 SIDES = ("You send", "You get", "They get")
@@ -94,10 +93,8 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """What the panel of the create page shows. ``facts`` are its rows. ``locked`` is the time at
-    which the user locked the values for review, as text; empty if they are not locked. ``validity``
-    shows how long the quote is still valid. ``verdict`` is the last line, which says whether the
-    create key works."""
+    """What the panel of the create page shows. ``locked`` is when the user locked the values for
+    review; empty if they are not locked."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -106,8 +103,7 @@ class IntentFacts(Struct, frozen=True):
 
 
 CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
-"""How far the order of the form has come. In the steps ``sent``, ``looking`` and ``unknown`` the
-user can neither change the fields nor send them again."""
+"""How far the order has come. From ``sent`` to ``unknown`` nothing can be changed or sent again."""
 
 
 BUSY = ("sent", "looking", "unknown")
@@ -115,16 +111,9 @@ ASKING = "the wallet is asked for its account"
 
 
 class CreateState(Struct):
-    """The state of one chosen route until it becomes an order.
-
-    ``intent`` is what the create key confirms; None unless it is locked. ``sent_intent`` is the id
-    of the intent that was sent. ``failed`` is why nothing was created, and ``said`` replaces the
-    last line of the panel. ``was`` is the amount of the former quote; None unless the new quote has
-    a different amount. ``hidden`` are positions in the recipient's address that are drawn as dots.
-
-    ``account`` pays a swap on chains; None until the wallet named it. ``problem`` is why no account
-    can pay.
-    """
+    """The state of one chosen route until it becomes an order. ``intent`` is what the create key
+    confirms; None unless it is locked. ``was`` is the former amount if a new quote changed it.
+    ``account`` pays a swap on chains; ``problem`` is why none can."""
 
     result: QuoteResult
     row: RankedQuote
@@ -141,12 +130,10 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """True once the order is sent; from then on the fields cannot be changed."""
         return self.step in BUSY
 
     @property
     def balance(self) -> Decimal | None:
-        """The wallet's balance of the token sold; None if it is unknown."""
         return self.own_balance if self.account is None else self.account.balance
 
     def unlock(self) -> None:
@@ -155,8 +142,7 @@ class CreateState(Struct):
             self.step = "open"
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """Stores the outcome of a create request that led to no known order, with the sentence that
-        the panel shows about it."""
+        """Stores the outcome of a create request that led to no known order."""
         self.failed = outcome.failure
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
@@ -171,8 +157,8 @@ class CreateState(Struct):
         self.said = CheckLine("refuse", cause, second)
 
     def requoted(self, result: QuoteResult) -> bool:
-        """Replaces the route by the same route in the new answer ``result`` and returns True.
-        Returns False, and stores that the route is gone, if the answer does not have it."""
+        """Replaces the route by the same route in ``result``. Returns False, and stores that the
+        route is gone, if it is missing there."""
         before, row = self.row, follow_route(result, self.row)
         if row is None:
             self.step = "failed"
@@ -184,8 +170,8 @@ class CreateState(Struct):
         return True
 
     def lack(self) -> str:
-        """Returns in a few words why the wallet cannot pay for a swap on chains now. It is empty if
-        the wallet can, and for routes that are not a swap on chains."""
+        """Returns why the wallet cannot pay for a swap on chains now; empty if it can, and for
+        other routes."""
         if not self.row.on_chain:
             return ""
         if self.problem or self.account is None:
@@ -203,10 +189,8 @@ class CreateState(Struct):
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """The panel that shows exactly what would be confirmed, beside the form or over the whole body.
-    If its rows do not fit, rate, duration, fees and balance are left out, but never amounts,
-    markup, addresses, memos or cost. If the remaining rows do not fit either, the last row says how
-    many rows are missing."""
+    """The panel that shows exactly what would be confirmed. Rate, duration, fees and balance give
+    way if there is no room, but never amounts, markup, addresses, memos or cost."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -217,13 +201,11 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """
 
     class Laid(Message):
-        """The message that the size of the panel changed, so that the page has to check again
-        whether all rows fit."""
+        """Reports a changed size of the panel, so that the page checks again whether all rows
+        fit."""
 
     @property
     def whole(self) -> bool:
-        """True if everything that would be confirmed is visible at the present size of the
-        panel."""
         width, height = self.size
         return 0 < len(fitting_lines(self.state, width, height)) <= height
 
@@ -238,8 +220,7 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the rows of the lists of names, one list after the other. Each list has a heading
-    with its total number of names."""
+    """Returns the lists of names, each below a heading with its total number of names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -250,9 +231,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns the number of matching ``names``, and the rows of the first :data:`MOST` of them. If
-    ``typed`` begins with ``@``, a name matches if it begins with the rest of ``typed``; otherwise
-    all names match."""
+    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. Only
+    ``typed`` text with an ``@`` at its beginning narrows them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -268,8 +248,7 @@ def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
 
 
 def entry_words(entry: BookEntry, times: int) -> str:
-    """Returns the note beside a name of the address book, such as ``paid 3 times``. ``times`` is
-    how many times its address was paid."""
+    """Returns the note beside an address book entry to which ``times`` payments were sent."""
     if entry.own:
         return "own wallet"
     if times:
@@ -278,8 +257,8 @@ def entry_words(entry: BookEntry, times: int) -> str:
 
 
 class CreateForm(Vertical):
-    """The form of the create page. It posts :class:`Edited` after every change, and
-    :class:`Completed` when ``enter`` was pressed in the last field and no field has a problem."""
+    """The form of the create page. Posts :class:`Edited` after every change, and :class:`Completed`
+    at ``enter`` in the last field if no field has a problem."""
 
     class Edited(Message):
         """The message that the value of a field changed."""
@@ -309,8 +288,7 @@ class CreateForm(Vertical):
             "memo": "" if _is_address(typed.recipient) else brought,
             "refund_memo": "" if _is_address(typed.refund) else typed.refund_memo,
         }
-        """The memo that came with a name or a payment link, by the name of the memo field that it
-        was filled into. It is removed from the field when the name or link is."""
+        """Memos that came with a name or payment link, by field. They leave with it."""
         if checks.asks_refund:
             why = "required: this rate is fixed" if checks.fixed else "required on this route"
             note = f"{why}. On {sold.chain_data.name}"
@@ -343,8 +321,8 @@ class CreateForm(Vertical):
         return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """Stores the wallet's accounts, so that they can be named in the fields. ``payee`` is
-        filled in as the recipient, unless the user typed one."""
+        """Offers the wallet's accounts in the fields, and fills in ``payee`` unless the user typed
+        a recipient."""
         self._checks.own = {account.address: account.name for account in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
@@ -355,8 +333,8 @@ class CreateForm(Vertical):
 
     @property
     def complete(self) -> bool:
-        """True if nothing is left to type: the user's own account was filled in as recipient, the
-        form has no other field, and there is no problem."""
+        """True if nothing is left to type, because the user's own account receives and there is no
+        problem."""
         filled_in = self._payee != "" and self.values == (self._payee,)
         return filled_in and not self._touched and not self.checked.problems
 
@@ -365,8 +343,7 @@ class CreateForm(Vertical):
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
-        """Copies the values of the fields into ``typed``. A value for which this route has no field
-        stays as it is."""
+        """Copies the values of the fields into ``typed``. Values without a field stay unchanged."""
         for name, field in self._inputs.items():
             setattr(typed, name, field.value)
 
@@ -375,8 +352,8 @@ class CreateForm(Vertical):
         return tuple(field.value for field in self._fields().values())
 
     def check(self) -> Checked:
-        """Checks all fields and returns the result. It has to be called after each change, and when
-        a name of the address book may mean a different address."""
+        """Checks all fields. Call it after each change, and when a name may mean a different
+        address."""
         typed = TypedBefore()
         self.keep_in(typed)
         self.checked = self._checks.all(typed)
@@ -386,8 +363,8 @@ class CreateForm(Vertical):
         self._recipient.field.focus()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draws dots at ``positions`` (from 0) of the recipient's address. An empty set shows the
-        whole address. If the field holds a payment link or a name, all of it is hidden."""
+        """Draws dots at ``positions`` (from 0) of the recipient's address. A payment link or name
+        is hidden as a whole."""
         self._hidden = positions
         value = self._recipient.value
         # Of a link nothing is shown: its address may stand in any place of it.
@@ -406,8 +383,8 @@ class CreateForm(Vertical):
         self.show_book()
 
     def show_book(self) -> None:
-        """Shows the names that can be typed into the focused address field, or into the recipient
-        field if no address field has the focus."""
+        """Shows the names that can be typed into the focused address field or, without one, into
+        the recipient field."""
         name = self._named_field()
         chain, typed = self._tokens[name].chain_data, self._inputs[name].value
         paid = self._checks.paid
@@ -423,30 +400,26 @@ class CreateForm(Vertical):
         self._book.show(partial(book_lines, [part for part in parts if part[1]]))
 
     def _own_names(self, name: str) -> Mapping[str, str]:
-        """Returns the addresses of the wallet's accounts that can be named in the field ``name``,
-        by the name of the account."""
         if name == "intermediate":
             return {}
         return self._checks.own_names(refund=name == "refund")
 
     def _named_field(self) -> str:
-        """Returns the name of the address field that has the focus; ``recipient`` if none has."""
         focused = self._focused()
         return focused if focused in self._tokens else "recipient"
 
     # keys
 
     def next_field(self) -> None:
-        """Does what ``enter`` does: checks the field with the focus and moves the focus on, unless
-        that field has a problem."""
+        """Checks the field with the focus and moves the focus on, unless that field has a
+        problem."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
-        """True if ``enter`` would complete the form now: no field has a problem, and the focus is
-        in the last field or in none."""
+        """True if ``enter`` would complete the form now."""
         last = list(self._fields())[-1]
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
@@ -455,10 +428,8 @@ class CreateForm(Vertical):
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes a name such as ``@b`` in the focused address field. A complete name is replaced
-        by the next one, and an empty field gets the first one. If the field holds something other
-        than a name, the focus moves to the next field. Returns a sentence if no name fits,
-        otherwise None."""
+        """Completes a name such as ``@b`` in the focused address field; a complete name gives way
+        to the next one. Returns a sentence if no name fits, otherwise None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -493,9 +464,8 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """Fills ``memo`` into the memo field ``name`` after the address changed, or empties the
-        field if ``memo`` is empty, so that the memo of the former address does not go to the new
-        one. A memo that the user typed is kept."""
+        """Fills ``memo`` into the field ``name``, or empties it, so that the memo of a former
+        address does not go to the new one. A memo that the user typed stays."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -513,9 +483,6 @@ class CreateForm(Vertical):
         self._go_on(self._name_of(event.field))
 
     def _go_on(self, name: str) -> None:
-        """Handles ``enter`` in the field ``name``. If the field has a problem, shows it; otherwise
-        moves the focus to the next field. After the last field, moves the focus to the first field
-        with a problem, or posts :class:`Completed` if there is none."""
         checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
@@ -531,8 +498,6 @@ class CreateForm(Vertical):
             self.post_message(self.Completed())
 
     def _wrong(self, checked: Checked) -> TextField | None:
-        """Returns the first field with a problem according to ``checked``; None if there is
-        none."""
         results = ((self._result(name, checked), field) for name, field in self._fields().items())
         return next((field for result, field in results if result and not result.ok), None)
 
@@ -559,13 +524,12 @@ class CreateForm(Vertical):
         return next(name for name, labelled in self._inputs.items() if labelled.field is field)
 
     def _focused(self) -> str:
-        """Returns the name of the field that has the focus; empty if no field has it."""
         return next((name for name, field in self._fields().items() if field.has_focus), "")
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
-    """Returns the question that makes the user compare an address with its source before the first
-    payment to it. The user has to type the characters that the screen hides."""
+    """Returns the question before the first payment to an address. The user types characters that
+    the screen hides, to compare the address with its source."""
     return Question(
         title,
         challenge.question,
@@ -585,8 +549,6 @@ def _address_field(label: str, note: str, value: str, **place: Any) -> LabelledF
 def _memo_field(
     token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
 ) -> LabelledField:
-    """Returns the field for a memo of ``token``, labelled with ``prefix`` and the chain's own word
-    for a memo. It is disabled if no memo can be used."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -599,8 +561,6 @@ def _memo_field(
 
 
 def _is_address(value: str) -> bool:
-    """Returns True if ``value`` is neither a name such as ``@bob`` nor a payment link. Only
-    addresses are drawn in groups of four characters."""
     return not value.startswith("@") and not is_link(value)
 
 
@@ -630,9 +590,8 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """Returns what the panel beside the form shows. ``checked`` is the result of checking the
-    fields, ``cost`` how many calls the create takes, and ``verdict`` the last line. ``now`` is the
-    time from which the remaining validity of the quote is counted."""
+    """Returns what the panel beside the form shows. ``cost`` is how many calls creating the order
+    takes."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
@@ -684,9 +643,8 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """Returns a row with the wallet's balance of the token sold, marked if it is less than
-    ``paid``; no row if the balance is unknown. A low balance does not lock the create key, because
-    the user may pay from a different wallet."""
+    """Returns the wallet's balance of the token sold, marked if it is below ``paid``, but never as
+    a lock: the user may pay from elsewhere."""
     have = state.balance
     if have is None:
         return []
@@ -697,10 +655,8 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 
 def _least(state: CreateState) -> Fact:
-    """Returns the row about the least amount that can arrive, and who ensures it: the service, or
-    the swap itself, which fails if less would arrive. A floating rate has no such amount. The
-    amount is read from what the user locked for review, or, if nothing is locked, from the
-    route."""
+    """Returns the row about the least amount that can arrive, and whether the service or the swap
+    itself ensures it."""
     intent, row = state.intent, state.row
     least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -712,8 +668,6 @@ def _least(state: CreateState) -> Fact:
 
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:
-    """Returns rows about the account that pays a swap on chains and about the steps of the swap; no
-    rows for any other route, for which ``account`` is None."""
     if account is None:
         return []
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
@@ -725,14 +679,13 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
 
 
 def same(result: QuoteResult) -> bool:
-    """Returns True if the same token is sold and bought, as in a private send. The panel then shows
-    no rate."""
+    """Returns True if the same token is sold and bought, as in a private send."""
     return result.token_in.id == result.token_out.id
 
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
-    """Returns the two lines that replace the panel on small screens: the amounts, and the route
-    with its validity, counted from ``now``."""
+    """Returns the two lines that replace the panel on small screens: amounts, and the route with
+    its validity."""
     result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
@@ -758,14 +711,14 @@ def _fees(row: RankedQuote) -> str:
 
 
 def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
-    """Returns the amount that arrives: the amount that the user asked to receive, or, if the user
-    gave the amount to send, the amount in the quote."""
+    """Returns the amount that arrives: the one that the user asked for, otherwise the one in the
+    quote."""
     return result.amount if result.request.receive else row.key
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """Returns a row with the markup in percent: the one that the service applied or, if that is
-    unknown, the one asked for. No row if the markup is 0."""
+    """Returns a row with the markup in percent: the one that the service applied or, if unknown,
+    the one asked for. No row if it is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
@@ -808,9 +761,8 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """Returns the rows of the panel, shortened to fit into ``height`` rows by applying the steps of
-    :data:`LESS` one after the other. If all steps are not enough, the result has more than
-    ``height`` rows. A ``height`` of 0 means no limit."""
+    """Returns the rows of the panel, shortened by the steps of :data:`LESS` to fit into ``height``
+    rows. More rows are returned if they cannot; 0 means no limit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
@@ -823,8 +775,6 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 
 
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
-    """Returns the first ``height - 1`` of ``rows``, then a row that says how many rows are
-    missing."""
     shown = rows[: height - 1]
     missing = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
     return [*shown, cut([Span(missing, "status-waiting")], width)]
@@ -839,17 +789,15 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """A step of :data:`LESS` that shortens the fact about the least amount and returns any other
-    fact unchanged. For a swap on chains only its second row is dropped. Otherwise the whole fact is
-    dropped (None), because the amount received already says whether the rate is fixed."""
+    """Drops the fact about the least amount, or its second row for a swap on chains. Other facts
+    stay unchanged."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """A step of :data:`LESS` that writes the chain of an amount into the same row as the amount. An
-    amount that is shown with its former value keeps two rows."""
+    """Writes the chain of an amount into the same row, unless its former value is shown too."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
@@ -872,8 +820,6 @@ LESS: tuple[Callable[[Fact], Fact | None], ...] = (
     _brief_least,
     _chain_beside,
 )
-"""The steps that shorten the panel, in the order in which they are applied. A step takes a fact and
-returns it in a shorter form, or None to drop it."""
+"""The steps that shorten the panel, in order. Each shortens a fact, or drops it by None."""
 ROOMY_STEPS = 2
-"""How many steps at the beginning of :data:`LESS` keep the empty rows between facts. All later
-steps drop the empty rows too."""
+"""How many first steps of :data:`LESS` keep the empty rows between facts."""

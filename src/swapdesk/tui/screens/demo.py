@@ -113,8 +113,7 @@ class PaneColumns(VerticalScroll, can_focus=False):
 
 
 class DemoScreen(Page):
-    """The page of a demonstration (Alice pays Bob in the sandbox), which is shown stage by stage.
-    The user can go back to earlier stages."""
+    """The page of a demonstration (Alice pays Bob in the sandbox), shown stage by stage."""
 
     NAME = "Demo"
     SPENDS = "quote"
@@ -183,8 +182,6 @@ class DemoScreen(Page):
     # the demonstration
 
     async def _carry_out(self) -> None:
-        """Runs the demonstration, then waits until the page is closed. When it is closed, the
-        sandbox gets back the speed that it had before."""
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
@@ -371,9 +368,8 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and at the right its
-    time by the sandbox's clock. ``of`` is the number of stages in total, ``come`` is how many were
-    reached so far."""
+    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time by the
+    sandbox's clock. ``come`` is how many were reached."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -394,13 +390,8 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Returns a line that shows who pays whom over the exchanges. If the chains were searched for a
-    path from Alice to Bob, a second line shows what was found. No lines are returned if there is no
-    room for them. For example::
-
-        Alice ━━━━━━→ Pell ━━━━━━→ ETH ━━━━━━→ Halyard ──────→ Bob
-        Alice ╌╌╌╌╌╌╌╌╌╌ ✗ no path on the chains ╌╌╌╌╌╌╌╌╌╌╌╌╌→ Bob
-    """
+    """Returns a line that shows who pays whom, as ``Alice ━━━━━━→ Pell ━━━━━━→ Bob``, and a line
+    about the path that a search of the chains found."""
     places = path_of(stage)
     room = width - sum(cell_len(place.text) for place in places) - 2 * (len(places) - 1)
     if not places or room < 2 * (len(places) - 1):
@@ -432,8 +423,8 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines of a pane, and the lines of its closing sentence, which belongs at the
-    bottom of the pane. With ``whole``, addresses and hashes are shown in full."""
+    """Returns the lines of a pane, and of the sentence at its bottom. With ``whole``, addresses and
+    hashes are shown in full."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -472,9 +463,8 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """Returns what an observer of the chains can compare between the deposit and the payout, such
-    as their amounts. It is a table or, below :data:`_COMPARED` cells of width, one sentence; empty
-    if there are no ``rows``."""
+    """Returns what an observer of the chains can compare between deposit and payout: a table or, on
+    narrow screens, a sentence."""
     if not rows:
         return []
     if width < _COMPARED:

@@ -91,8 +91,8 @@ together."""
 
 
 class DepositPage(OneOrderPage):
-    """The base of the pages about the deposit of an order. A subclass draws itself in :meth:`show`,
-    which is called whenever something may have changed."""
+    """The base of the pages about the deposit of an order. :meth:`show` is called whenever
+    something may have changed."""
 
     SPENDS = "exchange"
     NAMES_PAYER = True
@@ -112,21 +112,20 @@ class DepositPage(OneOrderPage):
         )
 
     def payment(self) -> Payment | None:
-        """Returns what the user may pay now; None if nothing may be paid."""
         tracked = self.current
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
-        """Returns the codes that can be scanned now to pay the deposit. The code with the most data
-        comes first; empty if nothing may be paid."""
+        """Returns the codes to scan for the deposit, the one with the most data first; empty if
+        nothing may be paid."""
         tracked = self.current
         if tracked is None:
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copied(self, part: str) -> tuple[str, str] | None:
-        """Returns what the copy key for ``part`` (``memo``, ``amount`` or ``address``) copies: a
-        label and the value. None if nothing may be paid now, or if the payment has no memo."""
+        """Returns a label and the value that the copy key for ``part`` (``memo``, ``amount`` or
+        ``address``) copies; None if there is none."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -153,18 +152,15 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Returns the states of the keys that scroll ``body`` down and up. A key works if rows are out
-    of view in its direction."""
+    """Returns the states of the keys that scroll ``body``. A key works if rows are out of view in
+    its direction."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
 
 class DepositScreen(DepositPage):
     """The page that says what to send, to which address and until when. Once the deposit is seen,
-    it shows only the state of the deposit and the order.
-
-    If the screen has room, the code to scan is shown beside this card.
-    """
+    it shows only the state of the order."""
 
     NAME = "Deposit"
     VERBS = (
@@ -261,11 +257,8 @@ class DepositScreen(DepositPage):
 
 
 class DepositCodeScreen(DepositPage):
-    """The page with a code to scan for a deposit, what the code contains, and what has to be typed
-    by hand.
-
-    The key ``v`` switches between the code of the payment link and the code of the plain address.
-    """
+    """The page with a code to scan for a deposit, and what has to be typed by hand. The key ``v``
+    switches between payment link and plain address."""
 
     NAME = "Deposit code"
     VERBS = (NEXT_CODE, COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS)
@@ -293,7 +286,6 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def shown(self) -> str:
-        """The text in the visible code; empty if no code is visible."""
         return self._code.text
 
     def show(self) -> None:
@@ -314,16 +306,12 @@ class DepositCodeScreen(DepositPage):
         self.refresh_keys()
 
     def _room(self) -> Size:
-        """Returns the space in cells that a code may take: the terminal without the header, the
-        keys and the facts beside the code."""
         size = self.app.size
         around = 4 if size.height < 28 else 6
         return Size(size.width - FACTS - 2, size.height - around)
 
     @property
     def _ordered(self) -> list[DepositCode]:
-        """All codes, of which the first is drawn: the code that the user chose, otherwise the first
-        that fits the screen."""
         codes, room = self.codes(), self._room()
         fitting = [code for code in codes if self._code.fits(code.text, room)]
         chosen = [code for code in codes if code.name == self._wanted]
@@ -341,9 +329,8 @@ class DepositCodeScreen(DepositPage):
 
 
 def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
-    """Returns what the user has to pay and to which address. None unless the order waits for its
-    deposit and its address may be shown. ``simulated`` is True if the chain exists only in the
-    sandbox's ledger."""
+    """Returns what the user has to pay and where. None unless the order waits for its deposit and
+    its address may be shown. ``simulated`` chains exist only in the sandbox."""
     order = tracked.order
     if deposit_phase(tracked, now) is not DepositPhase.WAITING:
         return None
@@ -377,8 +364,8 @@ def network_of(tracked: TrackedOrder) -> str:
 def deposit_state(
     tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
 ) -> DepositState:
-    """Returns what the deposit card shows. ``simulated`` is True if the chain exists only in the
-    sandbox's ledger. ``lack`` is a sentence why the wallet cannot pay; None if it can."""
+    """Returns what the deposit card shows. ``simulated`` chains exist only in the sandbox. ``lack``
+    is why the wallet cannot pay; None if it can."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
@@ -419,8 +406,8 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """Returns the line above a code, which names the data in the code, and the lines below the
-    code: what has to be typed by hand, and until when the code is shown."""
+    """Returns the line above a code, which names its data, and the lines below: what to type by
+    hand, and until when."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -434,8 +421,8 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the lines beside a code: what has to be paid, the deadline, and which data the code
-    contains. Empty if nothing may be paid."""
+    """Returns the lines beside a code: what to pay, the deadline, and which data the code contains.
+    Empty if nothing may be paid."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),
@@ -476,8 +463,7 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Returns the sentences that are shown if a code is larger than its space. ``needs`` is the
-    width and height of the code in cells, ``room`` the space."""
+    """Returns the sentences that replace a code larger than ``room``. Sizes are in cells."""
     text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
         Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
@@ -486,7 +472,7 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the sentences that are shown instead of a code when nothing may be paid."""
+    """Returns the sentences that replace the code when nothing may be paid."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
@@ -498,8 +484,6 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
 
 
 def _held(code: DepositCode) -> list[Line]:
-    """Returns the parts of a payment (such as address or amount), two in each line, each with a
-    glyph that says whether the code contains it."""
     marks: list[Line] = []
     for word, inside in code.holds:
         glyph, role = (VALID, "status-done") if inside else (REFUSED, "status-waiting")
@@ -508,8 +492,8 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """Returns what is not in the code and has to be typed by hand. A memo is written with its
-    value, so that nobody forgets it."""
+    """Returns what is missing from the code and has to be typed. A memo is written out, so that
+    nobody forgets it."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
     parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]
@@ -517,8 +501,6 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """Returns the mark (glyph and colour) of the order's current stage. If the deposit was sent
-    back, the stage is drawn as ended."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
@@ -576,8 +558,6 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
 
 
 def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
-    """Returns the fact about what arrives or has arrived, or about what came back if the deposit
-    was refunded."""
     order, intent, proceeds = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
     if proceeds.outcome == "came back":

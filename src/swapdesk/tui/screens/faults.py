@@ -78,9 +78,7 @@ class FaultsScreen(Page):
         self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FittedLines(id="notes")
         self._done: Span | None = None
-        """What the last key press did, in words, until a further key press does something. An order
-        that is hit by a fault is reported in a notice instead, which does not replace these
-        words."""
+        """What the last key press did, in words."""
         self._active: list[str] = []
 
     def compose_body(self) -> Iterable[Widget]:
@@ -106,9 +104,8 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Awaits ``work``, if it is given, then reads which faults are set, and shows ``said``. A
-        ``{}`` in ``said`` is replaced by the result of ``work``. An empty ``said`` leaves the
-        sentence on the page as it is."""
+        """Awaits ``work``, reads which faults are set, and shows ``said`` with the result in place
+        of ``{}``. An empty ``said`` shows nothing new."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()
@@ -164,8 +161,6 @@ class FaultsScreen(Page):
 
     @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
-        """Shows what the last key press did, which faults are set, and the description of the fault
-        under the cursor."""
         active, chosen = self._active, self.current
         active_names = "; ".join(active[:MOST_TOLD])
         more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
@@ -179,8 +174,6 @@ class FaultsScreen(Page):
 
     @property
     def current(self) -> Fault | None:
-        """The fault that the user chose, otherwise the fault under the cursor; None if there is
-        neither."""
         return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:

@@ -116,8 +116,8 @@ class PasteField(TextField):
 
 
 class InspectScreen(Page):
-    """The page that finds and explains an order. ``service_id`` is the order to begin with. If it
-    is None, the user types or pastes a text."""
+    """The page that finds and explains an order. If ``service_id`` is None, the user types or
+    pastes a text."""
 
     NAME = "Inspect"
     SPENDS = "read"
@@ -248,15 +248,10 @@ class InspectScreen(Page):
         return search
 
     def _was_searched(self, search: OrderSearch) -> None:
-        """Draws the orders that ``search`` has found so far. It is called when one of the searched
-        places has answered, and when the search has ended."""
         if search is self._search:
             self._took_in()
 
     def _took_in(self) -> None:
-        """Draws what was found and moves the focus out of the text field, so that letters are keys
-        again. The list gets the focus if several orders were found and none is chosen, otherwise
-        the explanation."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -267,8 +262,8 @@ class InspectScreen(Page):
 
     @property
     def current(self) -> CaseSheet | None:
-        """The case sheet of the order that the page explains. None if no order was found, or if
-        several were found and none is chosen."""
+        """The case sheet of the explained order. None if no order was found, or if none of several
+        is chosen."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
@@ -303,16 +298,12 @@ class InspectScreen(Page):
 
     @property
     def _verdict(self) -> str:
-        """Why nothing was found, as a sentence; empty if an order was found. While the search is
-        running and has found nothing, it is ``Asking …``."""
         if self._search is None or self.fetching:
             return "Asking …" if self.fetching and not self._sheets else ""
         return self._search.verdict
 
     @property
     def _ready_reply(self) -> str:
-        """The reply to the customer that can be copied: about the explained order, about a secret
-        that was pasted, or about a search that found nothing. Empty if none of these applies."""
         if (sheet := self.current) is not None:
             return "\n".join(sheet.reply)
         if self._pasted.secret:
@@ -321,7 +312,6 @@ class InspectScreen(Page):
 
     @property
     def _nothing(self) -> bool:
-        """True if every place was searched and no order was found."""
         return self._search is not None and not self.fetching and bool(self._search.verdict)
 
     @property
@@ -337,7 +327,6 @@ class InspectScreen(Page):
         return reading_lines(self._pasted, width)
 
     def _take_sheets(self) -> None:
-        """Reads the present state of all orders that were found."""
         search = self._search
         if search is None:
             return
@@ -442,8 +431,8 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """Goes to the first page and fills its line with a new swap of the same pair
-        (:func:`line_again`). No quotes are asked for."""
+        """Fills the line of the first page with a new swap of the same pair (:func:`line_again`).
+        It requests no quotes."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:
@@ -461,8 +450,8 @@ class InspectScreen(Page):
 
 
 class BundleScreen(Page):
-    """The page that lists what the file about an order will contain. Addresses, amounts, memos,
-    hashes and names are masked in the file, unless the user chooses here to show them."""
+    """The page that lists what the support file about an order will contain. Addresses, amounts and
+    names are masked unless the user shows them here."""
 
     NAME = "Bundle"
     SPENDS = "read"
@@ -485,7 +474,6 @@ class BundleScreen(Page):
         say_money(self, sheet_of(self._facts))
 
     def _masked(self) -> CaseFile:
-        """Returns the file as it would be written now."""
         settings, link = self.session.settings, self.link
         return case_file(
             self._facts,
@@ -517,8 +505,8 @@ class BundleScreen(Page):
 
     @property
     def current(self) -> Shown | None:
-        """The kind of text that the row under the cursor masks or shows, such as addresses or
-        amounts. None if the row is not about such a kind."""
+        """The kind of text, such as addresses, that the row under the cursor masks or shows; None
+        if there is none."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -548,9 +536,8 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """Returns what the pasted text was recognised as, for example ``a Tron address`` or ``an order
-    id, and 2 more``. For an unrecognised text, returns a hint if the text may be the beginning of
-    something known, otherwise an empty text."""
+    """Returns how the pasted text was understood, for example ``an order id, and 2 more``. If it
+    was not, returns a hint or an empty text."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -560,8 +547,8 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Returns the rows below the text field. If the text can be read in several ways, there is one
-    row for each. Warnings follow, for example that the end of the text was not read."""
+    """Returns the rows below the text field: one for each of several ways to read the text, then
+    warnings."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
         for at, reading in enumerate(pasted.readings):

@@ -107,11 +107,8 @@ _HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
 class OrderScreen(OneOrderPage):
-    """The page of one order: its state, what happened when, and every fact. A key opens the card of
-    its deposit.
-
-    If this desk does not know the order ``service_id``, the order is first read from the service.
-    """
+    """The page of one order: its state, what happened when, and every fact. An unknown
+    ``service_id`` is first read from the service."""
 
     NAME = "Order"
     SPENDS = "read"
@@ -170,7 +167,6 @@ class OrderScreen(OneOrderPage):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The open signing session of this order in this run; None if there is none."""
         mine = (
             session
             for session in self.controls.signing.open_sessions
@@ -223,8 +219,6 @@ class OrderScreen(OneOrderPage):
         self.step_is(step)
 
     def _look_into_journal(self, tracked: TrackedOrder, now: datetime) -> None:
-        """Reads the stages and transactions of the order from the journal, but only if the order
-        changed since the last call, because this is called every second."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.history.of(self.service_id)
@@ -298,14 +292,13 @@ class OrderScreen(OneOrderPage):
 
     @property
     def _link(self) -> str:
-        """The web address of the fact under the cursor; empty if it has none."""
         fact = self._facts.current
         return "" if fact is None else fact.link
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
-        """Copies the link of the fact under the cursor and shows the whole link in a panel. It
-        opens no browser."""
+        """Copies the link of the fact under the cursor and shows it in a panel. It opens no
+        browser."""
         if link := self._link:
             self.controls.copy_value("link", link)
             self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
@@ -340,10 +333,8 @@ class OrderScreen(OneOrderPage):
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """Returns one fact for each transaction that this desk sent for the order. If ``live`` (the
-    chains are real), the fact links to an explorer. If the service names a different transaction as
-    the deposit, a fact about the service's transaction follows, unless the order's own link shows
-    it."""
+    """Returns a fact for each transaction that this desk sent for the order, and for another one
+    that the service names as the deposit. ``live`` chains have explorers."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -367,9 +358,8 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about the transaction ``hash_`` on the chain of ``token``. If ``live`` is
-    True (the chains are real), the fact links to the chain's explorer, if there is one. Otherwise a
-    row says that no explorer knows a sandbox transaction."""
+    """Returns the fact about the transaction ``hash_``, with a link to the chain's explorer if
+    ``live`` is True, and otherwise a note that it is simulated."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
@@ -377,9 +367,7 @@ def hash_fact(
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     """Returns the fact about the web link of the order (contract 8.1), which the desk never opens.
-    In the sandbox, where no explorer works, the fact shows the hash of the linked transaction, or a
-    sentence if the hash is unknown. Empty without a link and, in the sandbox, if another fact
-    already shows the transaction."""
+    In the sandbox it shows the transaction's hash instead."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -399,8 +387,8 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
 
 
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
-    """Returns the reason why the deposit address is hidden, as a row. Empty if the address is not
-    hidden, or if the order has ended."""
+    """Returns why the deposit address is hidden, as a row; empty if it is not, or if the order has
+    ended."""
     if tracked.withheld is None or summary.ended:
         return []
     hard = tracked.standing in _HARD
@@ -415,8 +403,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 
 def told_line(summary: OrderStatus) -> Line:
-    """Returns a row that says what happened to an order that does not run as planned. Empty for any
-    other order."""
+    """Returns a row about what went wrong with an order; empty if nothing did."""
     plain = summary.level in ("waiting", "moving") or summary.reported is COMPLETED
     if plain and not summary.notes:
         return []
@@ -425,8 +412,8 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """Returns the left and the right part of the first row: what is swapped and for whom, and the
-    state with its time. With ``narrow``, the route is left out and the time is short."""
+    """Returns the two sides of the first row: what is swapped and for whom, and the state with its
+    time."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
@@ -446,8 +433,8 @@ def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> t
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str], list[str]]:
-    """Returns the names of all stages and their short forms. In both, the second last name is
-    ``to`` and the recipient's name, if that name is short enough."""
+    """Returns the names of all stages and their short forms. The second last is ``to`` and the
+    recipient's name, if that is short."""
     names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
     label = tracked.recipient_label
@@ -464,8 +451,8 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Returns all facts of an order. ``made`` are its transactions in the journal. ``live`` is True
-    if the chains are real, so that explorers have the transactions."""
+    """Returns all facts of an order. ``made`` are its transactions in the journal. ``live`` chains
+    have explorers."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)
@@ -516,9 +503,8 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """Returns the address to which the deposit was already sent, and its memo if there is one. The
-    labels say that it was sent, so that nobody pays twice. ``on`` is the note beside the
-    address."""
+    """Returns the address to which the deposit was sent, labelled as past so that nobody pays
+    twice. ``on`` is a note beside it."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:
@@ -527,8 +513,6 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 
 
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
-    """Returns the amounts that were sent, with all their digits. Empty if there is only one and the
-    first row of the page already shows all its digits."""
     sent = sent_amounts(tracked, made)
     if len(sent) == 1 and tracker_amount(sent[0][1], "pay") == exact_amount(sent[0][1]):
         return []
@@ -582,9 +566,8 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """Returns a fact that compares the quoted amount with the executed amount or, before the order
-    is completed, with the amount that the order promises. Empty if an amount is unknown, or if both
-    are equal and no other provider took over."""
+    """Returns a fact that compares the quoted amount with the executed or expected one; nothing if
+    both are equal and no other provider took over."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

@@ -40,8 +40,7 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page with keys to pay an order, to ask for it again or to put it away. ``current`` is that
-    order: the one under the cursor, or the one that the page is about."""
+    """A page with keys to pay for an order, to ask for it again or to put it away."""
 
     NAMES_PAYER: ClassVar[bool] = False
     """True if the footer of this page has room for words that name who pays the deposit."""
@@ -78,8 +77,8 @@ class OrderActions(Page, bare=True):
         return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
     def do_again(self, tracked: TrackedOrder) -> None:
-        """Asks for quotes with the same amount and tokens as the order ``tracked``, for a new
-        order. The create form begins with the recipient and memo of ``tracked``."""
+        """Asks for quotes with the amount and tokens of ``tracked``, for a new order with the same
+        recipient and memo."""
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         try:
@@ -93,8 +92,7 @@ class OrderActions(Page, bare=True):
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:
-        """Moves a failed order out of the group that needs the user. If it was put away before,
-        moves it back."""
+        """Moves a failed order out of the list of orders that need the user, or back."""
         tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
@@ -110,9 +108,8 @@ class OrderActions(Page, bare=True):
         self.show_notice(notice)
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
-        """Returns the state of the key that pays the deposit of ``tracked``. ``payable`` is True if
-        the order may be paid now. If it is False, the key is hidden, unless a payment is already
-        under way."""
+        """Returns the state of the key that pays the deposit of ``tracked``. If it is not
+        ``payable``, the key is hidden unless a payment is under way."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")
@@ -132,8 +129,8 @@ class OrderActions(Page, bare=True):
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
     def do_fund(self, tracked: TrackedOrder) -> None:
-        """Pays the deposit of ``tracked``. The sandbox's faucet pays at once. If the wallet pays,
-        opens the page where the user signs; nothing is sent before that."""
+        """Pays the deposit of ``tracked``: the sandbox's faucet at once, the wallet only after the
+        user signs on the page that opens."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
@@ -168,9 +165,8 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Returns the path of the file to export to. If ``typed`` is a directory, the file gets the
-    name of ``offered``. Raises UnknownForm if the file name does not end in a supported
-    extension."""
+    """Returns the path of the file to export to, with the name of ``offered`` if ``typed`` is a
+    directory. Raises UnknownForm for an unsupported extension."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path
@@ -179,8 +175,7 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Asks the user for a path and exports ``orders`` to it. The field of the question already
-    contains a path in the export directory."""
+    """Asks for a path, with a proposal in the export directory, and exports ``orders`` to it."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return
@@ -198,8 +193,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
-    """Writes ``orders`` to the file ``path`` and shows the whole path. The extension of the path
-    decides the format. If the file cannot be written, a notice says why."""
+    """Writes ``orders`` to ``path`` in the format of its extension. A notice tells the result."""
     made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))

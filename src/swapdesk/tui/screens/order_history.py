@@ -24,8 +24,8 @@ UNTOLD = "Answers that told nothing new are not listed. Times are UTC."
 
 
 class OrderHistoryScreen(Page):
-    """A page with every update of one order in the journal, newest first, and with the requests of
-    this run about that order."""
+    """A page with every update of one order in the journal, newest first, and this run's requests
+    about it."""
 
     NAME = "History"
     SPENDS = "read"
@@ -61,8 +61,6 @@ class OrderHistoryScreen(Page):
 
     @on(LineTable.Highlighted)
     def _stand(self) -> None:
-        """Draws the order as it was after the update under the cursor, and where its money was
-        then."""
         self._line.show_moment()
         sheet = self._line.sheet
         if sheet is not None:

@@ -72,8 +72,7 @@ UPDATE_SECONDS = 0.1
 SETTLE_SECONDS = 0.06
 """Seconds that the cursor has to rest on a row before the pane shows the order of that row."""
 AT_ONCE = 2 * STEP
-"""Largest number of orders that are laid out without a pause. With more orders the desk pauses in
-between, so that keys are still read."""
+"""Most orders that are laid out without a pause for keys."""
 AGES = 5
 """Seconds after which a filter is applied again, because a filter by age matches different orders
 as time passes. After as many seconds the footer asks again what its keys do."""
@@ -84,16 +83,14 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """Returns the note beside a filter that cannot be understood. It says that the rows are still
-    those of ``kept``, the last valid filter."""
+    """Returns the note beside a filter that cannot be understood: the rows are still those of
+    ``kept``, the last valid one."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
 class OrdersScreen(OrderActions):
-    """A page with every order that this desk knows, open orders first.
-
-    While cells change, rows keep their place and the cursor stays on its order.
-    """
+    """A page with every order that this desk knows, open orders first. Rows keep their place while
+    cells change."""
 
     NAME = "Orders"
     SPENDS = "read"
@@ -153,8 +150,8 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """Adapts the table and the pane to the size of the screen. Returns True if the columns of
-        the table changed, so that all rows must be drawn again."""
+        """Adapts table and pane to the size of the screen. Returns True if the columns changed, so
+        that all rows must be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -166,8 +163,8 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Redraws the times of the open orders in view, and the pane if it shows one of them. If a
-        filter is set, redraws all rows every :data:`AGES` seconds. It is called once a second."""
+        """Redraws the times of the open orders in view. If a filter is set, redraws all rows every
+        :data:`AGES` seconds."""
         self._ticks += 1
         aged = self._ticks % AGES == 0
         if not self._filter.empty and aged:
@@ -183,8 +180,6 @@ class OrdersScreen(OrderActions):
     # the table
 
     def _flush(self) -> None:
-        """Redraws the orders that changed since the last call, or all rows if a filter is set.
-        While the rows are being laid out, the call is only postponed."""
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
             self.soon("orders", UPDATE_SECONDS, self._flush)
@@ -196,9 +191,6 @@ class OrdersScreen(OrderActions):
             self._redraw(changed)
 
     def _redraw(self, keys: Collection[str], *, ticked: bool = False) -> None:
-        """Redraws the orders with the ids ``keys`` and the label of the open orders. Redraws the
-        pane if its order is among ``keys`` or if it shows no order. If an order is new or moved to
-        a different group, all rows are redrawn."""
         changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(changed, skipped):
@@ -264,9 +256,7 @@ class OrdersScreen(OrderActions):
 
     def _show_pane(self, *, ticked: bool = False) -> None:
         """Shows the order under the cursor in the pane, on the money line and in the footer.
-        Without such an order, hides the pane. With ``ticked`` only a second has passed: the footer
-        is then kept, unless the order, the journal or what a key that moves money would do has
-        changed."""
+        ``ticked`` says that only a second has passed, so that an unchanged footer stays."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
@@ -378,8 +368,8 @@ class OrdersScreen(OrderActions):
             self.show()
 
     def _understood(self) -> FilterLine:
-        """Returns the filter that the user typed. Raises FilterProblem if it cannot be understood,
-        or if the journal cannot be searched."""
+        """Returns the filter that the user typed. Raises FilterProblem if it cannot be understood
+        or the journal cannot be searched."""
         kept = read_filter(self._field.text)
         try:
             return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())

@@ -40,8 +40,8 @@ HINTS = (
 
 
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
-    """The panel in which the user changes the options for quotes. Its result is the options that
-    were typed, or None if it is closed. It asks for no quotes."""
+    """The panel in which the user changes the options for quotes. Its result is None if it is
+    closed. It requests no quotes."""
 
     DEFAULT_CSS = """
     QuoteOptionsOverlay > .panel { max-height: 85%; }
@@ -143,8 +143,6 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         return read_options({name: field.value for name, field in self._fields.items()})
 
     def _say(self, notice: str = "", *, good: bool = False) -> None:
-        """Shows in words what the typed options mean, or what is wrong with them. ``notice`` is a
-        second row, in the colour of success if ``good`` is True, otherwise of an error."""
         try:
             words = options_in_words(self._read(), self._named) or "floating rates of every route"
             line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
@@ -160,9 +158,8 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the panel with the options for quotes. ``options`` are the present ones; None means the
-    defaults. If the user confirms new options, the session stores them for later requests and
-    ``took`` is called with them."""
+    """Opens the panel with the options for quotes, or the defaults if ``options`` is None. New
+    options are stored in the session before ``took`` gets them."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

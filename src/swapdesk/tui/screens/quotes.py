@@ -117,8 +117,7 @@ MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
 BESIDE = (REVIEW, EXPLAIN, NEXT_QUOTE, ALL_IN, REFRESH)
-"""The commands that stay in the footer while the waterfall (the steps to what a route pays) is
-drawn beside the table."""
+"""The commands in the footer beside the waterfall, the steps to what a route pays out."""
 SAY_ASKING_AFTER = 0.3
 """Seconds after a request for quotes from which the table says that it waits for the answer."""
 _LEVELS = {
@@ -133,9 +132,8 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 
 class QuotesScreen(Page):
-    """The page with every route for one amount in one table. New quotes are asked for only if a key
-    is pressed, or to repeat a refused request. ``recipient`` is the recipient typed on the first
-    page, with which the create form begins."""
+    """The page with every route for one amount. Quotes are requested only by a key, or to repeat a
+    refused request. ``recipient`` is the one typed on the first page."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -173,7 +171,7 @@ class QuotesScreen(Page):
         typed: TypedBefore | None = None,
     ) -> None:
         """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
-        values of the create form; None begins it with only ``recipient``."""
+        values of the create form, if it was filled in before."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -213,9 +211,8 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes, with one request for each kind of rate. The old rows stay until the
-        answer comes. If ``only_fixed`` is True, only fixed rates are asked for, and they are added
-        to the old rows. ``by_itself`` is True if the desk repeats a refused request by itself."""
+        """Asks for quotes; the old rows stay until the answer comes. ``only_fixed`` adds fixed
+        rates to them. ``by_itself`` marks a repetition of a refused request."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -236,8 +233,6 @@ class QuotesScreen(Page):
         return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
-        """Adds the address of the account that the user chose to the request, so that on-chain
-        quotes are made for that address."""
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
@@ -259,8 +254,6 @@ class QuotesScreen(Page):
             self.show_failure(result.refused, "warning")
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
-        """Shows why a request for quotes failed. ``beside`` is True if only fixed rates were asked
-        for in addition; the old rows then stay and the reason is shown as a notice."""
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
@@ -269,8 +262,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns each command that the footer shows, with its present state. While the waterfall
-        is drawn beside the table, these are only the commands in :data:`BESIDE`."""
+        """Returns the commands in the footer with their present states. Beside a waterfall these
+        are only those in :data:`BESIDE`."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -278,13 +271,11 @@ class QuotesScreen(Page):
 
     @property
     def _beside(self) -> bool:
-        """True if the user opened the waterfall (the steps to what a route pays) beside the
-        table."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows the new answer ``result``. The cursor stays on its route, even if the route is in a
-        different row now."""
+        """Shows the new answer ``result``. The cursor stays on its route, even if that is in
+        another row now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -315,8 +306,7 @@ class QuotesScreen(Page):
 
     @property
     def composed(self) -> bool:
-        """True while the widgets of the page exist. At other times an answer is only stored and
-        nothing is drawn."""
+        """True while the widgets of the page exist. Otherwise an answer is only stored."""
         return self.is_running and self._table.is_attached
 
     @property
@@ -326,8 +316,6 @@ class QuotesScreen(Page):
         return bool(self.ranking.rows)
 
     def _said_again(self) -> str:
-        """Returns when the desk will repeat a refused request by itself, in words; empty if it will
-        not."""
         return self._again.words(self.session.clock.monotonic())
 
     @on(LineTable.Highlighted)
@@ -364,8 +352,6 @@ class QuotesScreen(Page):
         self.refresh_keys()
 
     def _set_heads(self, result: QuoteResult) -> None:
-        """Sets the columns that ``result`` needs. If they are the same as before, nothing is
-        redrawn."""
         note = note_width(self.arrangement.arrange(result.ranking, self.now()))
         heads = quote_columns(result.request, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
@@ -417,8 +403,7 @@ class QuotesScreen(Page):
         self._fit()
 
     def _show_record(self) -> None:
-        """Shows, if the side panel is open, how this desk's earlier orders with the provider of the
-        route under the cursor went."""
+        """Shows in the side panel how earlier orders with the provider under the cursor went."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -429,20 +414,17 @@ class QuotesScreen(Page):
         self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
-        """Sets the height of the table: that of all its rows, or less if the sentences below it
-        need the room. A table with less height than its rows need scrolls."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
 
     @property
     def _wanted(self) -> int:
-        """Number of screen rows that the table needs to show the column names and all its rows."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Returns how many screen rows are left for the table if the sentences ``rows`` are shown
-        below it; 0 while the page is not laid out yet."""
+        """Returns how many screen rows the sentences ``rows`` leave for the table; 0 before the
+        page is laid out."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -481,13 +463,11 @@ class QuotesScreen(Page):
 
     @property
     def ranking(self) -> Ranking:
-        """The routes in the present answer, best first; empty before the first answer."""
         return Ranking((), ()) if self.result is None else self.result.ranking
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """Returns a function that draws the waterfall (the steps to what a route pays) of the route
-        under the cursor. The function takes a width in cells and returns lines; none if there is no
-        such route."""
+        """Returns a function that draws the waterfall (the steps to what a route pays out) of the
+        route under the cursor in a given width."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -501,7 +481,6 @@ class QuotesScreen(Page):
 
     @property
     def _columns(self) -> int:
-        """Width in cells of a row, without the side panel."""
         return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
 
     def _wait(self) -> float | None:
@@ -541,13 +520,10 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """True if the table has so many similar routes that some of them are hidden, or shown only
-        because the user pressed the key for more routes."""
         folded = self.arrangement.unfolded(False)
         return bool(folded.left_out(folded.arrange(self.ranking, self.now())))
 
     def _locked_asking(self) -> str:
-        """Returns why no quotes can be asked for now, in a few words; empty if they can."""
         if self.fetching:
             return "asked already"
         wait = self._wait()
@@ -612,9 +588,8 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Stores the changed ``options`` for the next request. The old rows stay until the user
-        asks again. If the options do not fit this request, a notice says why and nothing is
-        stored."""
+        """Stores ``options`` for the next request. If they do not fit this request, shows why and
+        stores nothing."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
@@ -654,11 +629,8 @@ class QuotesScreen(Page):
 
 
 class WaterfallScreen(Page):
-    """A page with the waterfall (the steps to what a route pays), for screens that are too narrow
-    to draw it beside the table.
-
-    It shows the route under the cursor of ``quotes``, the page that opened it.
-    """
+    """A page with the waterfall (the steps to what a route pays out) for narrow screens. It shows
+    the route under the cursor of ``quotes``, the page below."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -745,8 +717,6 @@ def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
 
 
 def _count_below(table: LineTable) -> Line:
-    """Returns the text that says how many routes are below the visible ones; empty if there are
-    none."""
     first = len(table.rows) - table.below
     count = sum(row.selectable for row in table.rows[first:])
     return [Span(f"{count} below · ", "muted")] if count else []
@@ -774,9 +744,8 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns two forms of the text about how the rows are ranked: one with the time of the answer,
-    and a shorter one without it. ``failed`` is True if a later request failed, which marks the rows
-    as outdated."""
+    """Returns how the rows are ranked, as text with and without the time of the answer. ``failed``
+    marks the rows as outdated because a later request failed."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -792,10 +761,9 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """Returns the sentence that is shown while the table has no rows. ``asking`` is how many
-    seconds ago quotes were asked for; None if no answer is awaited. ``turn`` is the number of a
-    repeated attempt, as ``2 of 3``; otherwise empty. ``error`` is why the last request failed.
-    ``answered`` is True if the service has answered."""
+    """Returns the sentence for a table without rows. ``asking`` is how many seconds ago quotes were
+    requested, or None. ``turn`` counts a repetition, as ``2 of 3``; otherwise empty. ``answered``
+    says that the service answered at all."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -816,10 +784,9 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """Returns the sentences under the table. They say why the last request failed (``error``), why
-    the unusable route ``entry`` under the cursor cannot be used, how the value received by the
-    route ``row`` compares with the value sent, what the ``notes`` mean, and which options were
-    asked for. ``wait`` (seconds) and ``again`` (words) say when quotes can be asked for again."""
+    """Returns the sentences under the table about the last failure, the unusable route ``entry``,
+    the value of the route ``row``, the ``notes``, and the options. ``wait`` (seconds) and ``again``
+    (words) tell when quotes can be requested again."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -837,9 +804,8 @@ def rows_below(
 def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """Returns a sentence that compares the value that arrives by the route ``row`` with the value
-    sent; None stands for the best route. Warnings about missing prices follow, then ``notes``,
-    which explain the column of notes."""
+    """Returns how the value that arrives by ``row`` (None: the best route) compares with the value
+    sent, warnings about missing prices, and ``notes``."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
@@ -866,9 +832,8 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns a line that says how many routes are unusable, with the reason of the first one.
-    Empty if all routes are usable or all are unusable. Only routes of the kind ``only`` are
-    counted; None counts all."""
+    """Returns how many routes are unusable, and why the first one is. Empty if none or all are.
+    ``only`` is the kind of route to count; None counts all."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -902,10 +867,9 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """Returns the rows about a failed request: the cause in words, each field that the service
-    refused, and the error code with the request id. ``wait`` is how many seconds the user has to
-    wait, by the desk's own count. ``again`` says in words when the desk repeats the request; empty
-    if it does not."""
+    """Returns the rows about a failed request: cause, refused fields, error code and request id.
+    ``wait`` is in seconds. ``again`` says when the desk repeats the request; empty if it does
+    not."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -917,9 +881,8 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays. If
-    ``width`` is at least :data:`COLUMNS_FROM`, it has four columns; otherwise each step takes two
-    rows. ``sold`` and ``bought`` are the symbols of the two tokens."""
+    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays.
+    ``sold`` and ``bought`` are token symbols."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))
@@ -963,8 +926,6 @@ def _columns(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[L
 def _lay(
     waterfall: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """Calls ``put``, which draws a step, for each step of the waterfall from top to bottom. Between
-    the parts of the waterfall, adds rules and empty rows to ``rows``."""
     for step in waterfall.of("send"):
         put(step)
     rows.append([])

@@ -26,8 +26,7 @@ MARGINS = 4
 
 
 class RawText(LineTable):
-    """A long text as rows of a table, so that the keys of a table scroll it. The cursor can be on
-    every row."""
+    """A long text as rows of a table, so that the keys of a table scroll it."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__([Column("text", "", 20, grow=1)], heads=False, **place)
@@ -35,7 +34,6 @@ class RawText(LineTable):
 
     @property
     def value(self) -> str:
-        """The whole text, as it is copied."""
         return "\n".join(self._lines)
 
     def show(self, lines: Sequence[str]) -> None:
@@ -59,8 +57,8 @@ class RawText(LineTable):
 
 
 class RawPage(Page, bare=True):
-    """The base of pages that show a document and scroll it like a table. The whole document can be
-    copied; ``COPIED`` is its name in the notice about the copy."""
+    """The base of pages that show and copy a document. ``COPIED`` is its name in the notice about
+    the copy."""
 
     COPIED: ClassVar[str] = ""
 
@@ -76,11 +74,8 @@ class RawPage(Page, bare=True):
 
 
 class RawOrderScreen(RawPage):
-    """The page with one order as the service wrote it.
-
-    It shows the service's newest answer in this run or, if there was none, the order in the
-    journal. A deposit address that must not be paid is left out.
-    """
+    """The page with one order as the service wrote it, at last in this run or else in the journal.
+    A deposit address that must not be used is left out."""
 
     NAME = "Raw order"
     VERBS = (COPY_ALL, BACK)
@@ -123,10 +118,8 @@ class RawOrderScreen(RawPage):
 
 
 class RawPayloadScreen(RawPage):
-    """The page with a payload that is to be signed, field by field as it was received.
-
-    This page has no key that signs.
-    """
+    """The page with a payload to be signed, field by field as received. No key of this page
+    signs."""
 
     NAME = "Raw fields"
     VERBS = (COPY_ALL, BACK)

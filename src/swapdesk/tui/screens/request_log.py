@@ -53,10 +53,8 @@ _NOTICE = "notice"
 
 
 class RequestLogScreen(Page):
-    """A table with every API call of this run and its answer, and with every notice.
-
-    The oldest row comes first. A cursor on the last row moves on to each new row.
-    """
+    """A table with every API call of this run and every notice, oldest first. A cursor on the last
+    row follows new rows."""
 
     NAME = "Requests"
     SPENDS = "read"
@@ -124,8 +122,6 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """Yields each row that matches the filter, with its time in seconds. Rows of calls and rows
-        of notices can be sorted together by this time. A row is made once and reused."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):
@@ -159,7 +155,6 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """True while the whole screen shows a single call in full."""
         return self.has_class("-whole")
 
     # keys

@@ -99,9 +99,8 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """How the page draws a signing session. ``short`` is True on a screen with few rows. With
-    ``roomy`` there are empty rows between the blocks, and with ``headed`` the heading is drawn
-    above the review."""
+    """How the page draws a signing session. ``roomy`` adds empty rows between the blocks;
+    ``headed`` adds the heading."""
 
     session: SigningSession[Any]
     short: bool
@@ -110,9 +109,8 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """Returns the steps of a signing session in one row, in the longest form that fits into
-    ``width`` cells: all names in full, otherwise only two words of each step but the current one.
-    If nothing fits, returns the shortest form."""
+    """Returns the steps of a signing session in one row, in the longest form that fits, or else the
+    shortest."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -135,21 +133,19 @@ def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
 
 
 class SignView(FittedLines):
-    """The widget with the review of a payload or, if there is nothing to review, with the state of
-    the signing session."""
+    """The review of a payload or, without one, the state of the signing session."""
 
     class LaidOut(Message):
-        """The message that the widget was laid out in a new size. Which rows of the review are
-        visible is known only afterwards."""
+        """Reports a new layout of the widget. Only then is it known which rows of the review are
+        visible."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
 
 
 class SignScreen(Page):
-    """The page where the user signs. It shows what is about to be signed beside what the user
-    confirmed, and only the key ``s`` signs. The page follows one signing session, such as a swap on
-    chains or a deposit, from its beginning until only others have to act."""
+    """The page where the user signs: what is about to be signed, beside what the user confirmed.
+    Only the key ``s`` signs."""
 
     NAME = "Sign"
     SPENDS = "exchange"
@@ -248,9 +244,8 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """Returns how to draw the signing session at the present size. Empty rows are drawn only if
-        everything still fits with them. The heading is left out if this makes the whole review
-        fit."""
+        """Returns how to draw the signing session at the present size. The review goes before the
+        heading, and the heading before empty rows."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -284,8 +279,8 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """Checks whether the end of the review of the payload is visible. Once it was visible, the
-        user may sign."""
+        """Records whether the end of the review was visible, because the user may sign only
+        then."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -396,9 +391,8 @@ class SignScreen(Page):
 
 
 def context_of(session: SigningSession[Any]) -> str:
-    """Returns the text after the page's name in the header, as ``1,000 USDC → WETH``. If the
-    session needs several signatures, the number of the present one comes first: ``2 of 2 · 1,000
-    USDC → WETH``."""
+    """Returns the text after the page's name in the header, as ``2 of 2 · 1,000 USDC → WETH``. The
+    number of the signature is left out if there is only one."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
@@ -417,9 +411,8 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does. If there is
-    no payload to review, the heading is empty and the body says what the signing session is
-    doing."""
+    """Returns the heading of the page, which does not scroll, and the body, which does. Without a
+    payload the heading is empty."""
     session = state.session
     review = session.review
     if review is not None:
@@ -435,9 +428,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the rows of a review in two parts: the heading (title and column names), which does
-    not scroll, and the body (table of compared fields, objections, simulated changes, number of
-    matches and digest). With ``roomy`` there are empty rows between the blocks."""
+    """Returns the rows of a review: the heading, which does not scroll, and the body, which does.
+    ``roomy`` adds empty rows between the blocks."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -539,9 +531,8 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Returns a note beside the digest: whether the digest that the desk computed of the payload
-    equals the one that the wallet agent signs. Empty if one of the two is missing. With ``brief``
-    the words are shorter."""
+    """Returns whether the digest that the desk computed equals the one that the wallet agent signs,
+    as a note. Empty if one is missing."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
@@ -597,8 +588,8 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Returns what the money line shows: where the money is and who acts next. ``where`` is the
-    place of the money in the words of the session, without a full stop."""
+    """Returns where the money is and who acts next. ``where`` is the place in the session's words,
+    without a full stop."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"
@@ -628,8 +619,8 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
 
 
 def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
-    """Returns the sentences that the user reads before typing the phrase that agrees: the important
-    fields that the user never confirmed, and the warnings."""
+    """Returns the sentences before the phrase that the user types: important fields that the user
+    never confirmed, and warnings."""
     heavy = [line for line in review.lines if line.match is Match.UNMATCHED and line.weight]
     return [
         f"{review.title}.",
@@ -643,7 +634,7 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
     """Returns one row for each of the first :data:`MOST` sessions, those that wait for the user
-    first, and a row with the number of further sessions."""
+    first, and the number of the others."""
     waiting_first = sorted(sessions, key=lambda session: not session.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST

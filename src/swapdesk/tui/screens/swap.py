@@ -85,8 +85,7 @@ LIMITS_AFTER = 0.3
 UPDATE_SECONDS = 0.1
 """Seconds during which changes of orders are collected, to be drawn together."""
 UPDATE_SHARE = 0.05
-"""Largest share of the time that may be spent on drawing changed orders. If thousands of orders
-change, they are drawn less often, so that this share is not exceeded."""
+"""Largest share of the time that drawing changed orders may take."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
@@ -141,8 +140,7 @@ EXAMPLES = (
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 NEWS_FROM = 160
 MOST_OPEN = 50
-"""Largest number of open orders that are listed on this page. The page of all orders has all of
-them."""
+"""Most open orders on this page. The page of all orders has the rest."""
 
 
 MARKS: dict[LineState, tuple[str, str]] = {
@@ -156,9 +154,8 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``text`` says how the line was understood. ``right`` is
-    the amount's value in USD, drawn at the right end. ``below`` is a second, muted row. ``marked``
-    are the positions of wrong characters in the line."""
+    """What is shown about the typed line. ``right`` is its value in USD, ``below`` a muted second
+    row, ``marked`` the positions of wrong characters."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -168,12 +165,8 @@ class IntentReading(Struct, frozen=True):
 
 
 class SwapScreen(Page):
-    """The first page, where one typed line is enough to start a swap. Below the line are earlier
-    swaps and open orders.
-
-    The line is read again at every change, and the limits of its pair are asked for after a pause
-    in typing. :meth:`begin` empties the line for a new swap or private send.
-    """
+    """The first page, where one typed line starts a swap. Below are earlier swaps and open orders.
+    The line's limits are requested after a pause in typing."""
 
     NAME = "Swap"
     VERBS = (
@@ -218,15 +211,13 @@ class SwapScreen(Page):
         """How often the user pressed the key that takes the token on a different chain, since the
         line changed."""
         self._sold = 0
-        """How often the user pressed the key that takes the token sold on a different chain, since
-        the line changed."""
+        """How often the user changed the chain of the token sold since the line changed."""
         self._read: IntentLine | None = None
         """The line as it was last read; None before the desk is open."""
         self._limits: PairLimits | None = None
         """The limits of the pair in the line; None if they are not known."""
         self.held: dict[str, OwnBalance | str] = {}
-        """The user's balances that were asked for, by token id. A text instead of a balance says
-        why it is unknown."""
+        """The user's balances by token id, or why one is unknown."""
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
         """Where the money of all orders is. It is read again when orders change."""
@@ -250,8 +241,8 @@ class SwapScreen(Page):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The open signing session that the user should look at first: one that waits for the user,
-        otherwise any. None if no session is open."""
+        """The open signing session to look at first: one that waits for the user, otherwise any.
+        None if there is none."""
         signings = self.controls.signing.open_sessions
         return next(iter([session for session in signings if session.waits] or signings), None)
 
@@ -282,8 +273,8 @@ class SwapScreen(Page):
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Appends the token ``spec``, such as ``usdc.base``, to the line. If the line was empty,
-        the cursor is put before the token, so that the user can type the amount."""
+        """Appends the token ``spec``, such as ``usdc.base``, to the line. In an empty line the
+        cursor goes before it, for the amount."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -306,8 +297,8 @@ class SwapScreen(Page):
             self._ask_balance()
 
     def on_screen_resume(self) -> None:
-        """Is called when the page comes into view. If the typed line is complete, letters act as
-        keys of the page from then on. A letter that is no key still edits the line."""
+        """Called when the page comes into view. If the line is complete, letters are keys of the
+        page from then on."""
         if self._complete:
             self.line.rest()
 
@@ -333,15 +324,11 @@ class SwapScreen(Page):
         self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
-        """Returns True if ``key``, pressed while the line is empty, is the key of a command.
-        Otherwise it types the first character of the line."""
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Decides what letters typed on the empty line mean if the first one is also a key. Returns
-        True if ``text`` begins the symbol of a token, False if the first letter is meant as the
-        key, and None if only the next letter can decide. After the key of the token search, which
-        may be followed by letters to search for, only a complete symbol gives True."""
+        """Returns True if ``text``, typed on the empty line, begins the symbol of a token, False if
+        its first letter is meant as a key, and None if only the next letter can decide."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -371,7 +358,6 @@ class SwapScreen(Page):
     # reading the line
 
     def _understand(self) -> None:
-        """Reads the line again and shows how it was understood, without an API call."""
         if self.session.opened:
             reading = self._read_line()
             if reading.state == "empty":
@@ -383,7 +369,6 @@ class SwapScreen(Page):
         self.refresh_keys()
 
     def _read_line(self) -> IntentReading:
-        """Reads the line again and returns how it was understood, without an API call."""
         from swapdesk.flows.payees.recipients import payee_check
         from swapdesk.flows.quotes.intent_line import parse_intent_line
 
@@ -409,18 +394,14 @@ class SwapScreen(Page):
 
     @property
     def _complete(self) -> bool:
-        """True if the line is complete, so that quotes can be asked for."""
         line = self._read
         return line is not None and line.ready and not outside(line, self._limits)
 
     def _say(self, reading: IntentReading) -> None:
-        """Shows how the line was understood and marks the wrong characters in it."""
         self.line.mark(reading.marked)
         self._reading.show(partial(reading_lines, reading))
 
     def _where_to_go(self) -> IntentReading:
-        """Returns what is shown under an empty line: the keys that open pages and, in the sandbox,
-        the account that this desk has at the service."""
         working = dict(self.verbs.working())
         keys = [(self.verbs.shown_key(verb), PLACES[verb]) for verb in PLACES if verb in working]
         whose = "" if self.link is None or self.session.live else self.link.connection.partner
@@ -446,8 +427,6 @@ class SwapScreen(Page):
             self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
     def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
-        """Stores the balance of the token ``token_id``, or the reason why it is unknown, and reads
-        the line again."""
         self.held[token_id] = balance
         self._understand()
 
@@ -481,8 +460,6 @@ class SwapScreen(Page):
         self._pause = max(UPDATE_SECONDS, (self.session.clock.monotonic() - begin) / UPDATE_SHARE)
 
     def _show_news(self) -> None:
-        """Draws the last events and the market prices of the user's tokens, if the screen is wide
-        enough for their column."""
         if self.link is None or self.app.size.width < NEWS_FROM:
             return
         from swapdesk.flows.tracking.open_business import markets_of, recent_events
@@ -492,7 +469,6 @@ class SwapScreen(Page):
         self._news.show(partial(news_lines, events, markets, self.service_time()))
 
     def _show_open(self) -> None:
-        """Draws the open orders with their countdowns, the nearest deadline first."""
         if self.link is None:
             return
         from swapdesk.flows.orders.order_status import order_status
@@ -503,8 +479,6 @@ class SwapScreen(Page):
 
     @property
     def _filled(self) -> LineTable | None:
-        """The first of two lists (earlier swaps, open orders) that has rows; None if both are
-        empty."""
         return next((table for table in (self._recent, self._open) if table.rows), None)
 
     def _say_money(self) -> None:
@@ -566,9 +540,8 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """Returns the line with the name after its last ``@`` completed. A complete name is
-        replaced by the next one in the address book. If no name fits, returns the line unchanged;
-        if it has no ``@``, None."""
+        """Returns the line with the name after its last ``@`` completed, or the next name if it was
+        complete. Unchanged if no name fits; None without an ``@``."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -625,8 +598,7 @@ class SwapScreen(Page):
         self.line.focus()
 
     def on_key(self, event: Key) -> None:
-        """Types the pressed character into the line even if a list has the focus, provided that the
-        line is not empty."""
+        """Types the character into a line that is not empty, even if a list has the focus."""
         field, character = self.line, event.character
         if field.value and not field.has_focus and event.is_printable and character:
             event.stop()
@@ -685,8 +657,8 @@ class SwapScreen(Page):
 
 
 def reading_lines(reading: IntentReading, width: int) -> list[Line]:
-    """Returns the rows under the typed line: how the line was understood, with the value in USD at
-    the right end, then further notes. All are wrapped to ``width`` cells."""
+    """Returns the rows under the typed line: how it was understood, with its value in USD at the
+    right end, then notes."""
     role = "status-trouble" if reading.state == "refused" else "muted"
     text = line_of(reading.text, role)
     rows: list[Line] = []
@@ -710,9 +682,8 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns what to show about ``line``. ``limits`` are the limits of its pair of tokens and
-    ``have`` is the balance of the token sold; both are None if unknown. ``refusal`` says why no
-    route accepts the amount; empty if some route may."""
+    """Returns what to show about ``line``. ``limits`` and ``have``, the balance of the token sold,
+    are None if unknown. ``refusal`` is why no route accepts the amount; empty if one may."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -739,8 +710,8 @@ def greeting(catalog: Catalog) -> list[LineLike]:
 
 
 def outside(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns why no route accepts the amount of the line. Empty if some route may accept it, or if
-    the limits are unknown."""
+    """Returns why no route accepts the amount of the line. Empty if one may, or if the limits are
+    unknown."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
@@ -749,8 +720,8 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns in a few words the limit that the amount exceeds or falls short of. Empty if the
-    amount is within the limits or they are unknown."""
+    """Returns in a few words the limit that the amount violates. Empty if it violates none or the
+    limits are unknown."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
     bounds = bounds_of(limits, receive=line.receive)
@@ -763,9 +734,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` has pairs of a key and the page that it
-    opens, in words. ``whose`` is the name of this desk's account at the service of the sandbox;
-    empty if it has none."""
+    """Returns what is shown under an empty line. ``keys`` pairs keys with the pages that they open.
+    ``whose`` is this desk's account in the sandbox, or empty."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []
@@ -777,8 +747,7 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
 def with_options(
     reading: IntentReading, options: QuoteOptions | None, named: Named = lambda code: code
 ) -> IntentReading:
-    """Returns ``reading`` with the options for quotes added in words, unless all of them are the
-    defaults. ``named`` gives a provider's name."""
+    """Returns ``reading`` with the options for quotes in words, unless all are the defaults."""
     from swapdesk.flows.quotes.quote_request import options_in_words
 
     words = options_in_words(options, named) if options is not None else ""
@@ -807,8 +776,6 @@ def _understood(line: IntentLine) -> Line:
 
 
 def _payee(line: IntentLine) -> Line:
-    """Returns the recipient in the line: a name as it was typed, or a shortened address. Empty if
-    the line has no recipient."""
     from swapdesk.chain.addresses.payments import read_payment_link
 
     to = line.payee
@@ -821,8 +788,6 @@ def _payee(line: IntentLine) -> Line:
 
 
 def _to_arrive(line: IntentLine, amount: str) -> Line:
-    """Returns the sentence for a line that gives the amount to receive: how much of which token the
-    user gets, and which token is sold for it."""
     assert line.token_in is not None
     bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
     text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
@@ -841,8 +806,8 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """Returns the user's balance as a text, marked if it is less than ``amount``, the amount to
-    sell. With None as ``amount`` it is never marked."""
+    """Returns the user's balance as text, marked if it is below ``amount``, the amount to sell.
+    None as ``amount`` marks nothing."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
@@ -881,7 +846,6 @@ def _recent_row(line: Recent, now: datetime) -> Row:
 
 
 def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
-    """Returns the table row of one open order."""
     order = tracked.order
     sent, received = tracked.symbols
     return Row(
@@ -898,8 +862,8 @@ def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
 def news_lines(
     events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime, width: int
 ) -> list[Line]:
-    """Returns the list of events and, below it, the list of market prices. An empty list is left
-    out. A time on a different day than ``now`` is shown as a date."""
+    """Returns the lists of events and of market prices. A time on another day than ``now`` becomes
+    a date."""
     rows: list[Line] = []
     if events:
         rows.append(section_line("Last events", "", width))

@@ -96,8 +96,7 @@ WIDE_COLUMNS = [
     *COLUMNS[5:],
     Column("contract", "Contract", 15, priority=0, role="muted"),
 ]
-"""The columns on a wide screen, where the pane is at the right of the list. The contract column has
-a shortened address, because the pane shows the whole address."""
+"""The columns on a wide screen, where a pane shows the whole contract address."""
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),
@@ -120,9 +119,8 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 
 class TokenNotes(Struct, frozen=True):
-    """The notes about one token: ``head`` names the token and the verdict of its security scan,
-    ``figures`` are market data, ``warnings`` say what is suspicious, and ``facts`` are its contract
-    address, its limits and tokens with a similar name."""
+    """The notes about one token. ``warnings`` say what is suspicious; ``facts`` include its
+    contract address, limits and tokens with a similar name."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -131,8 +129,8 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """The pane with notes about the token under the cursor, below the list or, on wide screens, at
-    its right. It keeps the height of the longest notes so far, so that the list does not move."""
+    """The pane with notes about the token under the cursor. It never shrinks, so that the list does
+    not move."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
@@ -168,10 +166,8 @@ class TokenTable(LineTable):
 
 
 class TokensScreen(Page):
-    """The page that finds a token by symbol, name, chain or contract address. ``took`` is called
-    with the text of the chosen token, such as ``usdc.base``; if it is None, that text is written
-    into the line of the first page. If the page chooses the token to buy, ``beside`` is the token
-    to sell; otherwise None."""
+    """The page that finds a token by symbol, name, chain or contract address. ``took`` gets the
+    chosen token as text, such as ``usdc.base``; without it, the first page's line does."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -211,8 +207,7 @@ class TokensScreen(Page):
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
-        """The token to sell, if it was chosen before; this page then chooses the token to buy. None
-        if no token was chosen before."""
+        """The token to sell, if this page chooses the token to buy; otherwise None."""
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
@@ -315,8 +310,6 @@ class TokensScreen(Page):
         )
 
     def _show_markets(self) -> None:
-        """Adds market size and volume to the visible rows on a wide screen. They are read per
-        token, because the search does not return them."""
         if not self._wide or not self.session.opened:
             return
         catalog = self.desk.catalog
@@ -340,9 +333,8 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """Returns the limits of the pair with ``token`` if they are known. Otherwise says that they
-        are being asked for, or names the key that asks for them. Empty if there is no pair or no
-        connection."""
+        """Returns the limits of the pair with ``token``, or that they are being requested, or which
+        key requests them. Empty without a pair or connection."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
@@ -371,9 +363,8 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Asks the service for the token with the contract address ``contract`` and adds it to the
-        list. Returns a problem in words and its severity; the problem is empty if the token was
-        found."""
+        """Asks the service for the token with the address ``contract`` and adds it to the list.
+        Returns a problem and its severity; the problem is empty if there is none."""
         catalog = self.desk.catalog
         try:
             token = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -505,8 +496,8 @@ def numbers(row: TokenRow) -> dict[str, Cell]:
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """Returns the table row of a token. ``token`` adds market size and volume, which only visible
-    rows on wide screens have; None leaves them out."""
+    """Returns the table row of a token. ``token`` adds market size and volume; None leaves them
+    out."""
     return Row(
         row.id,
         {
@@ -552,8 +543,8 @@ def _facts(
 
 
 def limits_line(pair: tuple[Token, Token], limits: PairLimits) -> Line:
-    """Returns the limits of a pair for each kind of route, as one row: ``standard 12 to 400,000
-    private 60 to 100,000   dex not stated   USDC sold for BTC``."""
+    """Returns the limits of a pair for each kind of route, as ``standard 12 to 400,000 private 60
+    to 100,000 dex not stated``."""
     sold, bought = pair
     kinds = (("standard", limits.cex), ("private", limits.private), ("dex", limits.dex))
     line: Line = []
@@ -587,8 +578,6 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
-    """Returns the rank, the market size and the volume of one day, each as one text. Unknown values
-    are left out."""
     figures: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),
@@ -604,9 +593,8 @@ def _legend(what: CanDo) -> Line:
 
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
-    """Returns rows that warn of tokens with a similar name: how many there are, and the first two
-    with the verdict of their security scan. Empty if there are none. With ``short`` the words are
-    shorter."""
+    """Returns rows that warn of tokens with a similar name. Empty if there are none. ``short``
+    shortens the words."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

@@ -43,8 +43,8 @@ COLUMNS = (
 
 
 class UnfinishedScreen(Page):
-    """The page that shows what became of the create requests that an earlier run left open. It is
-    opened once, after a start that found such requests, and asks the user nothing."""
+    """The page that shows what became of the create requests that an earlier run left open. It asks
+    the user nothing."""
 
     NAME = "Unfinished business"
     SPENDS = "read"
@@ -136,9 +136,8 @@ _MARKS = {
 
 
 class CandidatesScreen(Page):
-    """The page about one create request whose result is unknown. The user compares the orders that
-    it may have led to, and takes one of them or gives the request up. This page creates no order
-    and pays nothing."""
+    """The page about one create request with an unknown result. The user chooses the order that it
+    led to, or gives the request up. Nothing is created or paid here."""
 
     NAME = "Which order"
     SPENDS = "read"
@@ -160,8 +159,8 @@ class CandidatesScreen(Page):
         self.do_look_again()
 
     def _candidates(self) -> Candidates:
-        """Returns the object that searches for the order of this request and records what the user
-        decides. Raises CandidateRefused if the service is not connected."""
+        """Returns the search for the order of this request. Raises CandidateRefused without a
+        connection."""
         link = self.link
         if link is None:
             raise CandidateRefused("The service is not connected.")
@@ -233,7 +232,6 @@ class CandidatesScreen(Page):
         self.refresh_keys()
 
     async def _or_told(self, work: Awaitable[None]) -> None:
-        """Awaits ``work``. If it raises CandidateRefused, shows the reason as a notice."""
         try:
             await work
         except CandidateRefused as refused:
@@ -249,7 +247,6 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """Closes this page and opens the page of the order ``service_id``."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 

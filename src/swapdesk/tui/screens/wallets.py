@@ -71,9 +71,8 @@ READ_AGAIN = "you: r reads it again"
 
 class Subject(Struct, frozen=True):
     """What a row is about: an account on a chain, its smart account there, or an allowance.
-    ``smart`` is the address of the smart account, empty while unknown; None if the row is not about
-    one. ``unread`` is None if the row could be read. Otherwise it says who acts next, or is empty
-    if reading again is enough."""
+    ``smart`` is the smart account's address, empty while unknown, None for other rows. ``unread``
+    is who acts next on a row that could not be read; None if it was read."""
 
     account: Account
     chain: str
@@ -89,15 +88,13 @@ class Subject(Struct, frozen=True):
 
 
 VenueName = Callable[[str | None], str | None]
-"""A function that returns the name of a venue (a DEX or bridge) for its code; None if there is no
-code."""
+"""Returns the name of a DEX or bridge for its code; None without a code."""
 
 
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows of the table, and a mapping from the key of each selectable row to what the
-    row is about. ``named`` returns the name of a venue for its code."""
+    """Returns the rows of the table, and by row key what each selectable row is about."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -163,8 +160,6 @@ def wallet_rows(
 
 
 def _limits(status: PolicyStatus) -> Iterator[TableRow]:
-    """Yields the rows about the spending limits: how much the wallet may sign in each period, how
-    much of that is left, and further rules."""
     yield Prose("gap limits")
     yield Section("limits", "May be signed at most", "")
     if status.problem is not None:
@@ -189,9 +184,8 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 
 
 def wallet_pane(subject: Subject, withdraw_key: str) -> list[LineLike]:
-    """Returns the lines below the table: the whole address that the row under the cursor is about.
-    If the row could not be read, they also say where its money is and who acts next.
-    ``withdraw_key`` is the key that empties a smart account, which a user may have changed."""
+    """Returns the lines below the table: the whole address of the row and, if it could not be read,
+    where its money is. ``withdraw_key`` is the keyboard key for emptying a smart account."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
@@ -249,8 +243,7 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields sentences about gaps in what is known of the allowances on a chain: the allowances
-    could not be read, or there may be more than the table lists."""
+    """Yields sentences about what is not known of the allowances on a chain."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -260,8 +253,8 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
-    """Returns the number of allowances as text: ``?`` if they could not be read, ``2 known`` if
-    there may be more, ``none`` for 0. Empty if they were not asked for (None)."""
+    """Returns the number of allowances: ``?`` if they could not be read, ``2 known`` if there may
+    be more. Empty if they were not requested (None)."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
@@ -299,8 +292,8 @@ def limits_head(status: PolicyStatus | None) -> list[LineLike]:
 
 
 class PassphraseOverlay(Overlay[Secret]):
-    """The panel that asks for the pass phrase of the wallet; ``why`` is its heading. Its result is
-    the phrase, or None if the user closes it."""
+    """The panel for the pass phrase of the wallet, headed ``why``. Its result is None if the user
+    closes it."""
 
     def __init__(self, why: str) -> None:
         self._field = PassphraseField()
@@ -314,12 +307,8 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """The page with the accounts of this profile: what each account has on each chain, which
-    contracts may take how much of that, and how much the wallet may sign. Its keys lock the wallet
-    and change the limits.
-
-    Below the table is the whole address of the row under the cursor.
-    """
+    """The page with the accounts of this profile: what each has, which contracts may take how much
+    of that, and how much the wallet may sign. Keys here lock the wallet and change the limits."""
 
     NAME = "Wallets"
     SPENDS = "read"
@@ -368,8 +357,6 @@ class WalletsScreen(Page):
 
     @property
     def busy(self) -> str:
-        """What the wallet is being asked, such as ``reading``; empty if it is not being asked
-        anything."""
         if "wallet-limits" in self.fetching:
             return "asking the wallet"
         return "reading" if "wallets" in self.fetching else ""
@@ -390,7 +377,6 @@ class WalletsScreen(Page):
         self.refresh_keys()
 
     def _made(self, count: int) -> None:
-        """Shows a notice that the sandbox made ``count`` accounts, which its faucet fills."""
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
     def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
@@ -457,8 +443,6 @@ class WalletsScreen(Page):
 
     @property
     def _signs(self) -> CommandState:
-        """The state of the keys for which the wallet has to sign. They are locked while the wallet
-        is busy or used by a different desk."""
         elsewhere = self.told is not None and self.told.read_only
         return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
 
@@ -478,8 +462,8 @@ class WalletsScreen(Page):
         self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
-        """Begins to revoke the allowance of the row ``subject``, or to withdraw everything from its
-        smart account, and opens the page where the user signs."""
+        """Opens the page where the user signs: to revoke the allowance in ``subject``, or to
+        withdraw everything from its smart account."""
         link = self.desk.wallet.link(subject.chain)
         if link is None:
             self.show_notice("The chain is not connected any more.", "warning")
@@ -521,8 +505,6 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """Asks the user for the wallet's pass phrase, because the wallet refused to make ``change``
-        without it. ``why`` is shown above the field."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:

@@ -32,8 +32,7 @@ MOST_LINE = 300
 MOST_KEYS = 20
 MOST_TYPED = 200
 MOST_SAID = 68
-"""Largest number of characters of a line that is shown to the reader, so that the line and a key
-beside it fit into 80 columns."""
+"""Most characters of a line for the reader. With a key beside it, it fits into 80 columns."""
 MOST_PAUSE = 60.0
 MOST_PATIENCE = 600.0
 MOST_WAITING = 1_800.0
@@ -48,8 +47,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
 class Act(Struct, frozen=True):
-    """One instruction of a tape (a text file that presses keys in the desk). ``line`` is its line
-    number, ``verb`` what it does."""
+    """One instruction of a tape (a text file that presses keys in the desk)."""
 
     line: int
     verb: Literal["press", "type", "wait", "pause", "mark", "say", "await"]
@@ -81,7 +79,7 @@ class Mistake(Struct, frozen=True):
 
 class TapeRefused(ValueError):
     """Raised if a file is not a valid tape (a text file that presses keys in the desk).
-    ``mistakes`` has one entry for each wrong line."""
+    ``mistakes`` has an entry for each wrong line."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
         super().__init__("; ".join(map(str, mistakes)))
@@ -89,12 +87,12 @@ class TapeRefused(ValueError):
 
 
 class _Wrong(ValueError):
-    """Raised by the reader of a tape for a wrong line; the text says what is wrong."""
+    """Raised for a wrong line of a tape."""
 
 
 def read_tape(content: bytes) -> Tape:
-    """Returns the tape that ``content``, the bytes of a file, contains. Raises TapeRefused if a
-    line is wrong or a limit of size, lines or waiting time is exceeded."""
+    """Returns the tape in ``content``. Raises TapeRefused if a line is wrong or a limit of size,
+    lines or waiting time is exceeded."""
     if len(content) > MOST_BYTES:
         raise TapeRefused([Mistake(1, f"A tape has at most {MOST_BYTES:,} bytes.")])
     try:
@@ -122,9 +120,6 @@ def read_tape(content: bytes) -> Tape:
 
 
 class _Reader:
-    """Reads a tape line by line. It collects instructions and mistakes, and keeps settings that
-    later lines use, such as the longest wait."""
-
     def __init__(self) -> None:
         self.acts: list[Act] = []
         self.mistakes: list[Mistake] = []

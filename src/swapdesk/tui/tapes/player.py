@@ -42,8 +42,8 @@ LOOK_SECONDS = 0.05
 KEY_SECONDS, LETTER_SECONDS = 0.9, 0.09
 """Seconds before each key and before each typed letter, at the pace of a presenter."""
 STILL_LOOKS = 200
-"""How often the player checks whether the screen is still before it presses a key that moves money.
-After the last check it presses the key anyway, and the desk refuses the key."""
+"""How often the player checks for a still screen before it presses a money key anyway; the desk
+then refuses that key."""
 SLICE_SECONDS = 0.25
 """Longest single sleep of the player, in seconds, so that it notices soon if the user left the
 desk."""
@@ -55,10 +55,7 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """While the context is open, Textual's timers use the time and the sleep of ``clock``.
-    Textual's own sleep is replaced because it does not wait for less than half a millisecond. On a
-    clock that moves only while everybody sleeps, a timer with so little time left would never
-    end."""
+    """While the context is open, Textual's timers use the time and the sleep of ``clock``."""
     timers: Any = timer
     machine, almost = _time.get_time, timers.sleep
     _time.get_time, timers.sleep = clock.monotonic, clock.sleep
@@ -85,20 +82,13 @@ class NeverCame(TapeFailed):
 
 
 class _Over(Exception):
-    """Raised inside the player to stop playing, because the user left the desk or stopped the
-    tape."""
+    """Stops playing, because the user left the desk or stopped the tape."""
 
 
 class Player:
-    """Plays one tape (a text file that presses keys) in an application.
-
-    Pass the application to :meth:`attach` and run it. Afterwards ``moments`` has the pictures, and
-    ``failure`` is the error that stopped the tape, or None. ``left_at`` is the line at which the
-    desk was left or the tape stopped; None if it was played to its end.
-
-    With ``alone`` there is no terminal, and the desk ends with the tape. With ``reader`` a person
-    plays along: all keys work at any time, and the tape's instruction ``await`` waits for them.
-    """
+    """Plays one tape (a text file that presses keys) in an application. ``failure`` is the error
+    that stopped it. ``left_at`` is the line at which the desk was left; None at the tape's end.
+    With ``alone`` the desk ends with the tape. With ``reader`` a person plays along."""
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
         self.cast = Cast()
@@ -131,9 +121,8 @@ class Player:
     # keys of the user, asked by the application
 
     def keeps(self, event: Key | Paste) -> bool:
-        """Returns True if a key or paste must not reach the desk. While a tape plays, this is so
-        for everything that the user presses, unless the tape is played for a reader. ``ctrl+c``
-        stops the tape and never reaches the desk."""
+        """Returns True if a key or paste of the user must not reach the desk. While a tape plays
+        without a reader none does; ``ctrl+c``, which stops the tape, never does."""
         if event in self._own:
             self._own.remove(event)
             return False
@@ -224,9 +213,8 @@ class Player:
         self._show(stage)
 
     def _give(self, stage: _Stage, line: int, event: Key) -> None:
-        """Sends the key ``event`` to the application as the terminal would. Raises TapeFailed, with
-        the tape's line number ``line``, if the key would be typed into the field of a pass
-        phrase."""
+        """Sends the key ``event`` to the application. Raises TapeFailed, with the line number
+        ``line``, if it would be typed into the field of a pass phrase."""
         if isinstance(stage.app.focused, PassphraseField) and event.is_printable:
             said = "would write into the field of a pass phrase, and no tape does."
             raise TapeFailed(line, said, stage.text)
@@ -235,8 +223,6 @@ class Player:
         stage.app.post_message(event)
 
     async def _settle(self, stage: _Stage) -> None:
-        """Waits until every key that the player pressed had its effect and the screen shows that
-        effect."""
         await self._until(stage, lambda: not self._own and stage.app.keys.at_rest)
         await stage.rest(LOOK_SECONDS)
 
@@ -277,15 +263,11 @@ class Player:
 
 
 class _Stage(Struct):
-    """The running application, with what the player asks about it: the text on the screen, the
-    clock, and whether a key can be pressed now."""
-
     app: DeskApp
     pilot: Pilot[Any]
     cast: Cast
     _read: tuple[int, str] = (-1, "")
-    """The text of the screen, kept until the next frame is drawn. The number is how many frames had
-    been drawn when the text was read."""
+    """The screen's text, with the number of frames drawn when it was read."""
 
     @property
     def runs(self) -> bool:
@@ -296,8 +278,8 @@ class _Stage(Struct):
         return self.app.session.clock
 
     async def rest(self, seconds: float) -> None:
-        """Waits until the application has handled its messages, then ``seconds`` more. Returns
-        early, without an error, if the user leaves the desk."""
+        """Waits until the application has handled its messages, then ``seconds`` more, or until the
+        user leaves the desk."""
         # A desk that is left meanwhile has no screen.
         with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
             await self.pilot.pause(seconds)

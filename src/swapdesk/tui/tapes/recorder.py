@@ -30,8 +30,8 @@ _ORDERS = re.compile(
     r"|\x1b.?|[\x00-\x08\x0b-\x1f\x7f-\x9f]",
     re.DOTALL,
 )
-"""Matches the control sequences of a terminal. The first group matches those that move the cursor,
-set colours or erase, which a cast keeps. All others are left out of the cast."""
+"""The control sequences of a terminal. A cast keeps only those of the first group: cursor, colours,
+erasing."""
 _FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
 """The escape sequence with which every cast begins. It hides the cursor and clears the screen."""
@@ -39,8 +39,7 @@ TITLE = "swapdesk"
 
 
 class Moment(Struct, frozen=True):
-    """The screen at a moment that the tape marked: the name given there, the text of the screen,
-    and a picture of it as SVG."""
+    """The screen at a moment that the tape marked: its text, and a picture as SVG."""
 
     name: str
     text: str
@@ -48,8 +47,8 @@ class Moment(Struct, frozen=True):
 
 
 def screen_text(app: App[Any]) -> str:
-    """Returns the text on the screen, one line for each row, without spaces at the ends of rows and
-    without empty rows at the end."""
+    """Returns the text on the screen, without spaces at the ends of rows and without empty rows at
+    the end."""
     # What shows through an overlay belongs to the picture.
     drawn = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     assert isinstance(drawn, LayoutUpdate)  # a full update is one
@@ -70,16 +69,15 @@ def moments_text(moments: Iterable[Moment]) -> str:
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Returns the texts in a document that :func:`moments_text` wrote, by the name of their moment.
-    If a name occurs twice, the later text is returned."""
+    """Returns the texts in a document of :func:`moments_text` by the name of their moment. A later
+    text wins."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 class Cast:
-    """A recording of everything that the terminal shows from :meth:`begin` to :meth:`end`. Its
-    times are seconds since :meth:`begin`, by the clock passed there. ``size`` is the terminal's
-    columns and rows."""
+    """A recording of everything that the terminal shows from :meth:`begin` to :meth:`end`, timed in
+    seconds since :meth:`begin`."""
 
     size: tuple[int, int] = (0, 0)
 
@@ -138,8 +136,8 @@ def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
 
 
 class UndrawnDriver(HeadlessDriver):
-    """A driver that has no terminal and discards what it draws, but tells Textual that it has one,
-    so that Textual draws at all."""
+    """A driver without a terminal that discards what it draws. It claims to have one, or Textual
+    would not draw."""
 
     @property
     def is_headless(self) -> bool:
@@ -147,9 +145,8 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Writes the cast, the texts of ``moments`` as one document, and one SVG per moment into the
-    directory ``place``, readable by the user alone (mode 0600). ``name`` is the file name of cast
-    and texts without extension. Returns the paths. Raises OSError."""
+    """Writes the cast, the texts of ``moments`` and one SVG per moment into ``place``, readable by
+    the user alone (mode 0600). ``name`` is the file name without extension. Raises OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)

@@ -34,9 +34,8 @@ UNKNOWN_SIGN = SIGNS["unknown"]
 
 
 def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
-    """Returns the rows about the order of a support case: what it exchanges and the stage that it
-    has reached. Unless ``brief`` is True, the steps so far and facts such as the recipient's
-    address follow."""
+    """Returns the rows about the order of a support case: what it exchanges and its stage and,
+    unless ``brief``, its steps and facts."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
     state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
@@ -72,7 +71,7 @@ def pair_line(sheet: CaseSheet) -> Line:
 
 def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list[Line]:
     """Returns the rows that answer a support case: the diagnosis, the reply to the customer under
-    the label ``reply``, and the facts on which both are based."""
+    the label ``reply``, and the facts behind them."""
     head = [Span("Diagnosis", "foreground", bold=True)]
     fact = [Span(sheet.rests_on, "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
@@ -87,8 +86,8 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
-    """Shows on the money line of ``screen`` where the money of the case is and who acts next.
-    ``whose`` is written before both texts and names their source, as in ``by the file,``."""
+    """Shows on the money line where the money of the case is and who acts next. ``whose`` precedes
+    both and names the source, as ``by the file,``."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,
@@ -99,13 +98,10 @@ def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
 
 
 class CaseBody(VerticalScroll, can_focus=True):
-    """A widget that shows the order of a support case at the left and the answer to the case at the
-    right. On a narrow screen the answer is below the order. The keys of a list scroll the
-    widget."""
+    """The order of a support case and, at its right or below it, the answer."""
 
     SCOPED_CSS = False
-    """False because the style rules of this widget depend on a class of the screen, which Textual's
-    scoped rules do not see."""
+    """False because its style rules depend on a class of the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", "down", show=False),
@@ -151,8 +147,8 @@ NOTHING_YET = "The journal of this desk has no update of this order."
 
 
 class TimeLine(Vertical):
-    """A widget that lists the updates and requests of one order, newest first. Below the list it
-    shows the order in its state after the update under the cursor."""
+    """A list of the updates and requests of one order, newest first, with the order as it was after
+    the update under the cursor."""
 
     DEFAULT_CSS = """
     TimeLine LineTable { height: 1fr; max-height: 50%; }
@@ -181,8 +177,8 @@ class TimeLine(Vertical):
 
     @property
     def moment(self) -> CaseMoment | None:
-        """The update at the row under the cursor. If the row is a request, the last update before
-        the request. None if there is no such update."""
+        """The update under the cursor or, on a request, the last one before it; None if there is
+        none."""
         record, key = self._record, self.table.cursor_key
         if record is None or key is None:
             return None
@@ -194,8 +190,6 @@ class TimeLine(Vertical):
 
     @property
     def sheet(self) -> CaseSheet | None:
-        """The order in the state that is shown below the list; None before :meth:`show` was
-        called."""
         moment = self.moment
         if moment is not None:
             return moment.sheet
@@ -203,8 +197,6 @@ class TimeLine(Vertical):
 
     @property
     def standing(self) -> str:
-        """The time of the update that is shown and its number, as ``at 13:24:02, 2 of 5``; empty if
-        no update is shown."""
         moment, record = self.moment, self._record
         if moment is None or record is None:
             return ""
@@ -212,8 +204,7 @@ class TimeLine(Vertical):
         return f"at {clock_time(moment.happened)}, {number} of {len(record.moments)}"
 
     def step(self, by: int) -> None:
-        """Moves the cursor ``by`` updates from the one that is shown: -1 to the earlier one, 1 to
-        the later one."""
+        """Moves the cursor ``by`` updates: -1 to the earlier one, 1 to the later one."""
         record, moment = self._record, self.moment
         if record is None or not record.moments:
             return
@@ -222,16 +213,15 @@ class TimeLine(Vertical):
 
 
 def moment_line(moment: CaseMoment) -> str:
-    """Returns one line of text about an update, to be copied: when it happened, the new state, what
-    changed, and when and how the desk saw it."""
+    """Returns one line of text about an update, for copying."""
     changed = ", ".join(moment.changed)
     seen = f"seen {iso(moment.at)}, {moment.source}"
     return f"{iso(moment.happened)} {moment.state}; {changed}; {seen}"
 
 
 def timeline_rows(record: CaseRecord) -> list[TableRow]:
-    """Returns the rows of the list of updates and requests, newest first: a label for each day, and
-    below each update what it changed."""
+    """Returns the rows of the list of updates and requests, newest first, with a label for each
+    day."""
     rows: list[TableRow] = []
     for entry in timeline(record):
         key, one = entry.key, entry.of

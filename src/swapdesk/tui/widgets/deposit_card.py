@@ -26,10 +26,9 @@ LEAST = 8
 
 
 class Payment(Struct, frozen=True):
-    """What the user has to pay. ``amount`` is the text of the number ``exact`` with its symbol.
-    ``memo`` is None if the chain needs no memo. ``note`` is a sentence to show if the service
-    writes the amount in a different form; empty if it does not. ``simulated`` is True for a chain
-    that exists only in the sandbox's ledger."""
+    """What the user has to pay. ``amount`` is the text of ``exact``. ``memo`` is None if the chain
+    needs none. ``note`` explains another spelling of the amount by the service. A ``simulated``
+    chain exists only in the sandbox."""
 
     network: str
     amount: str
@@ -42,10 +41,9 @@ class Payment(Struct, frozen=True):
 
 
 class DepositState(Struct, frozen=True):
-    """What a deposit card shows. ``head`` is its first sentence, with ``right`` at the right end of
-    that row. ``payment`` is None unless the order waits for its deposit, so a hidden address is not
-    in the data at all. ``left_part`` is the share of the time to pay that is left, from 0 to 1.
-    ``keys`` are the keys that copy memo, amount and address."""
+    """What a deposit card shows. ``payment`` is None unless the order waits for its deposit, so a
+    hidden address is not in the data at all. ``left_part`` is the share of time left, from 0 to
+    1."""
 
     phase: DepositPhase
     head: LineLike
@@ -64,9 +62,7 @@ class DepositState(Struct, frozen=True):
 
 
 class DepositCard(StateView[DepositState]):
-    """A widget that draws the card of a deposit. On short screens it leaves out empty rows and,
-    while the deposit is awaited, the row that says whether the order matches what the user
-    confirmed."""
+    """The card of a deposit, with fewer rows on short screens."""
 
     def __init__(self, state: DepositState, **place: Any) -> None:
         super().__init__(state, **place)
@@ -108,9 +104,8 @@ def _head_lines(head: Line, right: Line, width: int) -> list[Line]:
 def _payment_lines(
     payment: Payment, keys: tuple[str, str, str], width: int, gap: list[Line]
 ) -> list[Line]:
-    """Returns the rows of a payment: the memo if there is one, the amount, and the address.
-    ``keys`` are the keys that copy memo, amount and address; each is drawn beside its value.
-    ``gap`` are the empty rows between the three."""
+    """Returns the rows of a payment. ``keys`` are the keyboard keys that copy memo, amount and
+    address. ``gap`` goes between the three."""
     memo_key, amount_key, address_key = keys
     # While a window is resized the card may have no room at all for a moment.
     room = max(LEAST, width - INDENT - LABEL - 8)

@@ -27,10 +27,9 @@ MARGIN = 2
 
 
 class Fact(Struct, frozen=True):
-    """A label and its value. ``address`` is drawn instead of ``value``, in groups and wrapped.
-    ``was`` is the former value. ``note`` is drawn at the right edge, ``below`` as muted rows under
-    the value. ``key`` identifies the fact; if empty, the label does. ``copy`` is the text that a
-    copy key copies; if empty, the address. Without label and value it is an empty row."""
+    """A label and its value. ``address`` is drawn instead of ``value``, in groups. ``was`` is the
+    former value, ``note`` is at the right edge, ``below`` are muted rows. ``key`` (else the label)
+    identifies the fact. ``copy`` (else the address) is what a copy key copies."""
 
     label: str = ""
     value: LineLike = ""
@@ -87,7 +86,6 @@ class DetailRows(LinesView, can_focus=True):
 
     @property
     def current(self) -> Fact | None:
-        """The fact under the cursor; None if no fact has a label."""
         return next((fact for fact in self.facts if fact.name == self._key and fact.label), None)
 
     def show(self, facts: Sequence[Fact]) -> None:
@@ -129,8 +127,6 @@ class DetailRows(LinesView, can_focus=True):
         self._show_current()
 
     def _show_current(self) -> None:
-        """Scrolls the parent widget so that all rows of the fact under the cursor are visible. For
-        the first fact it scrolls to the top."""
         width = self.size.width
         self._at(width)
         rows = [at for at, name in enumerate(self._names) if name == self._key]

@@ -32,9 +32,7 @@ _MARKS: Mapping[CheckLevel, tuple[str, str]] = {
 
 
 def check_lines(check: CheckLine, width: int) -> list[Line]:
-    """Returns the rows for the result of one check, at most ``width`` cells wide. Rows after the
-    first are indented to the first word. If the check found the value valid, only the glyph is
-    coloured, not the sentence."""
+    """Returns the rows for the result of one check. Only the glyph of a valid value is coloured."""
     glyph, hue = _MARKS[check.level]
     role = "muted" if check.level == "ok" else hue
     line: Line = [Span(f"{glyph} ", hue), Span(check.text, role)]
@@ -65,8 +63,7 @@ MEMO_LIMIT = 128
 
 
 class LabelledField(Vertical):
-    """A widget with a label, a :class:`TextField` and the results of checking its value. If the
-    field is disabled, only the label and the results are drawn."""
+    """A label, a :class:`TextField` and the results of checking its value."""
 
     DEFAULT_CSS = """
     LabelledField { height: auto; }
@@ -98,18 +95,17 @@ class LabelledField(Vertical):
         wrong: frozenset[int] = frozenset(),
         alike: tuple[str, str] | None = None,
     ) -> None:
-        """Shows the results of checking the value. An empty ``checks`` clears them. ``wrong`` are
-        the positions (from 0) of characters to mark as wrong. ``alike`` is a known address that the
-        value resembles, with its name first, as ``@bob``. If it is given, both addresses are shown
-        below the results."""
+        """Shows the results of checking the value. ``wrong`` are positions (from 0) to mark.
+        ``alike``, if given, is a known address that the value resembles, with its name before
+        it."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
 
 
 def alike_lines(address: str, name: str, known: str) -> list[Line]:
-    """Returns two rows that show ``address`` and, below it, the similar address ``known`` with its
-    name ``name``. Both are shown in full, and the groups in which they differ are bold."""
+    """Returns two rows that compare ``address`` with the similar address ``known``. Groups that
+    differ are bold."""
     differing = differing_groups(address, known)
     size = max(len("this"), len(name)) + 2
     return [
@@ -133,8 +129,8 @@ LIMIT = 240
 
 
 class FilterField(TextField):
-    """The line above a table in which the user types a filter for the rows. While it is closed it
-    is not drawn and its text is empty."""
+    """The line above a table in which the user types a filter for the rows. While closed it is
+    empty and not drawn."""
 
     DEFAULT_CSS = """
     FilterField { display: none; }
@@ -150,7 +146,6 @@ class FilterField(TextField):
 
     @property
     def text(self) -> str:
-        """The typed filter, without blanks at both ends."""
         return self.value.strip()
 
     def open(self) -> None:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from swapdesk.client.live import StreamState
 
 World = Literal["SANDBOX", "LIVE", "FILE"]
-"""The first word of the header. It says whether the desk works with the sandbox, works with the
-live service, or shows a support file."""
+"""The first word of the header: sandbox, live service, or a support file."""
 _WORLDS: Mapping[World, tuple[str, str]] = {
     "SANDBOX": ("frame-sandbox", SANDBOX_RULE),
     "LIVE": ("frame-live", LIVE_RULE),
@@ -41,14 +40,12 @@ _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
     "polling": (MOVING, "polling", "status-moving"),
     "offline": (REFUSED, "offline", "status-trouble"),
 }
-"""Glyph, word and colour role of the badge in the header, by the state of the stream that brings
-order updates."""
+"""Glyph, word and colour role of the header's badge, by the state of the order stream."""
 
 
 class BudgetFigure(Struct, frozen=True):
-    """What the header says about API calls of one kind, ``name``. If the service sends a limit,
-    ``left`` of ``limit`` calls remain until ``reset``. Otherwise ``limit`` is None and ``used``
-    calls were made, by the desk's own count."""
+    """What the header says about API calls of one kind. ``left`` of ``limit`` calls remain until
+    ``reset``. Without a limit from the service, ``used`` is the desk's own count."""
 
     name: str
     left: int = 0
@@ -58,8 +55,8 @@ class BudgetFigure(Struct, frozen=True):
 
 
 class FrameState(Struct, frozen=True):
-    """What the header shows. ``context`` is the muted text after the page's name. ``account`` is
-    the name of the partner account."""
+    """What the header shows. ``context`` follows the page's name; ``account`` is the partner
+    account."""
 
     name: str
     world: World = "SANDBOX"
@@ -68,19 +65,16 @@ class FrameState(Struct, frozen=True):
     stream: StreamState | None = None
     """The state of the stream that brings order updates. If it is None, the header has no badge."""
     age: float | None = None
-    """Seconds since the last message of the stream or the last answer of the service. If it is
-    None, the badge shows no age."""
+    """Seconds since the service's last message; None shows no age."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
-    """How long the wallet's keys stay unlocked, or that they are locked. Drawn after the other
-    parts of the header; empty if the page shows no lock."""
+    """The state of the wallet's lock; empty if the page shows none."""
 
 
 class Caption(Struct, frozen=True):
-    """A sentence for the viewer of a tape (a demonstration played by a file). It is drawn inside
-    the frame rule, so that nothing on the page moves. ``key`` is the key that the viewer has to
-    press. ``ends`` says how to end the tape; it is shown if there is room."""
+    """A sentence for the viewer of a tape (a demonstration played from a file), inside the frame
+    rule. ``key`` is the key that the viewer has to press; ``ends`` tells how to end the tape."""
 
     text: str
     key: str = ""
@@ -102,8 +96,6 @@ class Frame(StateView[FrameState]):
         return frame_lines(self.state, width, getattr(self.app, "caption", None))
 
     def render_line(self, y: int) -> Strip:
-        """Returns a drawn row. Row 0 is the header; row 1 is the rule, which has the background of
-        the body."""
         if y == 0:
             return super().render_line(y)
         return paint(
@@ -112,9 +104,7 @@ class Frame(StateView[FrameState]):
 
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
-    """Returns the header and the frame rule below it, each ``width`` cells wide. Below 100 cells
-    the header leaves out the account and shortens the number of remaining calls. The context is
-    shortened to the room that is left."""
+    """Returns the header and the frame rule below it. Below 100 cells the account is left out."""
     role, _ = _WORLDS[state.world]
     head = Span(f" {state.world} ", f"{role}-word", bold=True)
     left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
@@ -143,8 +133,6 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
 
 
 def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
-    """Returns the frame rule, ``width`` cells wide, with ``caption`` written into it. If
-    ``caption`` is None, it has no text."""
     role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
@@ -194,8 +182,7 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
-    that belongs to ``world`` (sandbox, live or file)."""
+    """A notice of one sentence. An empty one is drawn as the frame rule of ``world``."""
 
     text: str = ""
     severity: str = "information"
@@ -222,9 +209,8 @@ class NoticeRow(StateView[NoticeState]):
 
 
 def whole_sentences(line: Line, width: int) -> Line:
-    """Returns ``line`` in at most ``width`` cells. If it is too long, as many of its first
-    sentences as fit are kept, followed by ``…``. If not even the first sentence fits, the text is
-    cut."""
+    """Returns the first sentences of ``line`` that fit into ``width`` cells, with ``…`` if some are
+    missing. Even the first may be cut."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -243,14 +229,12 @@ def notice_line(state: NoticeState, *, brief: bool = False) -> Line:
 
 
 LEAST = 7
-"""Least number of cells for the left half of the money line, enough for the word that says where
-the money is."""
+"""Least cells for the left half of the money line."""
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows: ``where`` after the word Funds and ``next_`` after the word Next.
-    If both do not fit, their short forms ``where_short`` (only the place) and ``next_short`` are
-    used. With ``urgent`` the next step is bold, because its deadline is near."""
+    """What the money line shows after Funds and after Next. The short forms are for narrow screens.
+    ``urgent`` draws the next step in bold."""
 
     where: str
     next_: str = ""
@@ -275,9 +259,8 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows ``notice`` in place of the text that says where the money is, on screens too short
-        for a row of notices. ``brief`` replaces ``notice`` if it does not fit. An empty ``notice``
-        shows that text again."""
+        """Shows ``notice``, or ``brief`` if there is no room, in place of where the money is. An
+        empty ``notice`` ends that."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -286,10 +269,8 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Returns the money line, ``width`` cells wide. If both halves do not fit, the left half takes
-    its short form, then the right half its own; after that the right half is cut. ``notice``
-    replaces the left half. If ``notice`` does not fit, the whole of ``brief`` is shown instead, and
-    the right half is cut to make room."""
+    """Returns the money line. ``notice`` replaces its left half, or ``brief``, which is always
+    shown whole. What does not fit becomes short, and then the right half is cut."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:
@@ -334,8 +315,7 @@ HELP_WORD = "keys"
 
 
 class KeyBar(LinesView):
-    """The widget of the bottom row, with the keys of the screen at the left and ``? keys`` at the
-    right."""
+    """The bottom row, with the keys of the screen at the left and ``? keys`` at the right."""
 
     DEFAULT_CSS = """
     KeyBar {
@@ -347,8 +327,8 @@ class KeyBar(LinesView):
     def __init__(
         self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``hints`` are the entries, each a key with its words. ``help_key`` is the key of the help
-        as it is drawn; it is empty in a panel, where the help cannot be opened."""
+        """``hints`` are the entries, each a key with its words. ``help_key`` is empty where the
+        help cannot be opened."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
@@ -364,9 +344,8 @@ class KeyBar(LinesView):
 
 
 def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
-    """Returns the row of keys, ``width`` cells wide. It has as many of ``hints`` as fit, but at
-    most six; at most five below 96 cells and four below 76. ``help_key`` is drawn at the right;
-    empty for none."""
+    """Returns the row of keys: those of ``hints`` that fit, at most six, and ``help_key`` at the
+    right unless it is empty."""
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
     if help_key:
@@ -390,8 +369,8 @@ MOST_CHARACTERS = 400
 
 
 class KeptNotice(Struct, frozen=True):
-    """A notice in the log. ``at`` is when it was shown, by the desk's clock; None if the notice
-    came without a time. ``number`` counts all notices from 1."""
+    """A notice in the log. ``at`` is by the desk's clock; None if unknown. ``number`` counts from
+    1."""
 
     number: int
     at: datetime | None
@@ -411,5 +390,4 @@ class NoticeLog:
         self._kept.append(KeptNotice(self.count, at, severity, text[:MOST_CHARACTERS]))
 
     def __iter__(self) -> Iterator[KeptNotice]:
-        """Yields the kept notices, oldest first."""
         return iter(tuple(self._kept))

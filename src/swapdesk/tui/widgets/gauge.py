@@ -12,9 +12,8 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy, in the role
-    ``role``, and the rest is light. Only for 0 is no cell heavy, and only for 1 is no cell
-    light."""
+    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. It is all
+    heavy only at 1, and all light only at 0."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -25,9 +24,8 @@ def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
 
 
 def gauge_line(used: int, limit: int, width: int, *, reset: str = "", label: str = "") -> Line:
-    """Returns a row with a bar, the numbers as ``used of limit``, the share in percent and, if
-    there is room, when the limit resets (``reset``, as ``41s``). ``used`` and ``limit`` have the
-    same unit. ``label`` is written before the bar."""
+    """Returns a row with a bar, ``used of limit``, the share in percent and, if there is room, when
+    the limit resets. ``label`` precedes the bar."""
     share = used * 100 // limit if limit > 0 else 100
     role = "accent" if share < WARN_PERCENT else "status-waiting"
     if share >= 100:
@@ -56,8 +54,8 @@ BOLD_BELOW = 60
 
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
-    """Returns a countdown of ``left`` seconds, as text. If ``bar`` is not 0, the text follows a bar
-    of ``bar`` cells that shows which share of ``total`` seconds is left."""
+    """Returns a countdown of ``left`` seconds as text, after a bar of ``bar`` cells for the share
+    of ``total``. No bar if ``bar`` is 0."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -28,9 +28,8 @@ TWO_FROM = 92
 
 
 class HelpGroup(Struct, frozen=True):
-    """The keys that the help lists under one title: those of this screen, of the focused widget, or
-    of every screen. ``more`` is a shell command that prints more about the screen; empty if there
-    is none."""
+    """The keys that the help lists under one title. ``more`` is a shell command that prints more
+    about the screen, or empty."""
 
     title: str
     rows: Sequence[tuple[str, str]]
@@ -50,9 +49,7 @@ class HelpOverlay(ReadingOverlay):
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
-    """Returns the rows of the help. With 92 cells or more there are two columns: the last group,
-    with the keys of every screen, at the right, and all others at the left. On narrower screens the
-    groups follow one another."""
+    """Returns the rows of the help, from 92 cells on in two columns."""
     shown = [group for group in groups if group.rows]
     if width < TWO_FROM or len(shown) < 2:
         rows: list[Line] = []
@@ -96,8 +93,7 @@ _ACTS = {
 
 
 def widget_help(widget: Widget | None) -> HelpGroup:
-    """Returns the group of keys that the focused widget handles itself. Keys that do the same share
-    one row. The group has no rows if ``widget`` is None or has no keys."""
+    """Returns the keys that the focused widget handles itself; no rows if there are none."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     if isinstance(widget, TextField):
         for key, act in EDITING.items():
@@ -111,8 +107,6 @@ def widget_help(widget: Widget | None) -> HelpGroup:
 
 
 def _own_bindings(widget: Widget | None) -> Iterator[tuple[str, Binding]]:
-    """Yields each key that the desk's own classes bind for this widget, with its binding. Keys that
-    Textual's classes bind are left out."""
     for kind in type(widget).__mro__ if widget is not None else ():
         if kind.__module__.startswith("swapdesk."):
             for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
@@ -131,8 +125,8 @@ def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[tuple[str, str]]
 
 
 class PaletteEntry(Struct, frozen=True):
-    """A command in the palette. The palette searches ``text`` and ``help``, and draws ``shown_key``
-    beside ``text``. ``key`` identifies the command and is the result of the palette."""
+    """A command in the palette, which searches ``text`` and ``help``. ``key`` identifies the
+    command; ``shown_key`` is its keyboard key."""
 
     key: str
     text: str
@@ -142,7 +136,7 @@ class PaletteEntry(Struct, frozen=True):
 
 class PaletteOverlay(Overlay[str]):
     """The panel that searches commands. Its result is the ``key`` of the chosen entry, or None if
-    the panel was closed."""
+    it was closed."""
 
     DEFAULT_CSS = """
     PaletteOverlay LineTable { height: 10; margin: 1 0 0 0; }
@@ -200,9 +194,8 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``. First come entries whose text begins with
-    ``query``, then those with a word that begins with it, then those that contain it elsewhere in
-    the text, and last those that contain it in their help. An empty ``query`` matches all."""
+    """Returns the entries that match ``query``, the best first: at the beginning, at a word, inside
+    the text, in the help. An empty ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

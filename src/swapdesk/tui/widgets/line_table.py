@@ -49,8 +49,8 @@ class RowMessage(Message):
 
 
 class KeyedRows:
-    """The rows of a table by their keys, and the cursor. ``cursor`` is the position of its row from
-    0, or -1 if no row can have the cursor."""
+    """The rows of a table by their keys, and ``cursor``, the position of the cursor's row; -1 if no
+    row can have the cursor."""
 
     def __init__(self) -> None:
         self.all: list[TableRow] = []
@@ -67,15 +67,14 @@ class KeyedRows:
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """Returns the position (from 0) of the row with this key. None if no row has it or if that
-        row, such as a label, cannot have the cursor."""
+        """Returns the position of the row with this key. None if there is none or, like a label, it
+        cannot have the cursor."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
     def replace(self, rows: Iterable[TableRow]) -> None:
-        """Replaces all rows. The cursor stays on the row with the same key as before. If no row has
-        that key, the cursor moves to a row nearby. Raises ValueError if two rows have the same
-        key."""
+        """Replaces all rows. The cursor stays on the row with its key, or else moves nearby. Raises
+        ValueError if two rows have the same key."""
         kept = self.current.key if self.current is not None else None
         self.all = list(rows)
         self._at = {row.key: at for at, row in enumerate(self.all)}
@@ -85,24 +84,21 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row that has the key of ``row``. If the cursor was on that row but cannot be
-        on ``row``, the cursor moves to a row nearby. Raises KeyError if no row has this key."""
+        """Replaces the row that has the key of ``row``; the cursor moves if it cannot be there.
+        Raises KeyError if there is no such row."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """Returns the position of the row that the cursor reaches when it moves by ``steps`` rows
-        (negative: up). If that row cannot have the cursor, the next possible row in the same
-        direction is taken or, if there is none, the next one in the opposite direction. The result
-        is -1 if no row can have the cursor."""
+        """Returns the position to which the cursor moves by ``steps`` rows (negative: up), skipping
+        rows that cannot have it. Returns -1 if none can."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """Returns the position of the row to scroll to if the view must move up to the cursor. It
-        is the cursor's row or, if labels are right above it, the topmost label that still fits into
-        ``room`` rows together with the cursor's row."""
+        """Returns the position of the row to scroll to: the cursor's, or the topmost label right
+        above it that fits into ``room`` rows with it."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -126,15 +122,14 @@ class KeyedRows:
 
 
 Change = tuple[int, TableRow | None, TableRow | None]
-"""One changed row: its position, the former row there and the new row there. A row is None if there
-was or is none."""
+"""Position, former row and new row; None for no row."""
 
 _END = 10**9
 
 
 class LineTable(ScrollView, can_focus=True):
-    """A table with heads, a thin rule, and rows in fixed columns. Drawing a table of 50,000 rows
-    costs no more than drawing one of 50, because only visible rows are drawn."""
+    """A table in fixed columns. Only visible rows are drawn, so 50,000 rows cost no more than
+    50."""
 
     DEFAULT_CSS = """
     LineTable {
@@ -164,7 +159,7 @@ class LineTable(ScrollView, can_focus=True):
     """The number of rows below the visible part of the table."""
 
     class Highlighted(RowMessage):
-        """The message that the cursor moved to a new row."""
+        """Reports that the cursor moved to a new row."""
 
     class Chosen(RowMessage):
         """The message that the user pressed ``enter`` on a row."""
@@ -177,8 +172,8 @@ class LineTable(ScrollView, can_focus=True):
         empty: LineLike = "",
         **place: Any,
     ) -> None:
-        """``empty`` is the sentence that is shown while the table has no rows. ``heads`` is False
-        for a table without the row of column names."""
+        """``empty`` is shown while there are no rows. Without ``heads`` there are no column
+        names."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
         self.head_height = 2 if heads else 0
@@ -186,8 +181,7 @@ class LineTable(ScrollView, can_focus=True):
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._drawing: tuple[Style, TableView] | None = None
-        """The style and the visible part of the table while lines are being drawn, computed once
-        for all of these lines; None at other times."""
+        """The style and visible part while lines are drawn; None at other times."""
 
     # what stands in the table
 
@@ -197,7 +191,7 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def cursor_key(self) -> str:
-        """The key of the row under the cursor; empty if no row can have the cursor."""
+        """The key of the row under the cursor; empty if there is none."""
         row = self._rows.current
         return "" if row is None else row.key
 
@@ -218,16 +212,15 @@ class LineTable(ScrollView, can_focus=True):
         self.refresh()
 
     def set_empty(self, sentence: LineLike) -> None:
-        """Sets the sentence that is shown while the table has no rows: that it is empty, that it is
-        loading, or an error."""
+        """Sets the sentence for a table without rows: that it is empty, that it is loading, or an
+        error."""
         before, self._empty = self._empty, line_of(sentence, "muted")
         if not self.rows and before != self._empty:
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replaces all rows. The cursor stays on the row with the same key, and only visible rows
-        that differ are painted again. ``measured`` is a layout with the same columns that has
-        measured the new rows; None measures them now. Raises ValueError if two rows have the same
+        """Replaces all rows. The cursor stays on the row with its key. ``measured`` is an equal
+        layout that has measured the rows already. Raises ValueError if two rows have the same
         key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
@@ -264,8 +257,7 @@ class LineTable(ScrollView, can_focus=True):
             self._repaint(changes)
 
     def move_to(self, key: str) -> bool:
-        """Moves the cursor to the row with the key ``key`` and returns True. Returns False if there
-        is no such row or it cannot have the cursor."""
+        """Moves the cursor to the row with the key ``key``. Returns False if that is impossible."""
         at = self._rows.selectable_at(key)
         if at is None:
             return False
@@ -338,8 +330,6 @@ class LineTable(ScrollView, can_focus=True):
 
     @property
     def _shows_cursor(self) -> bool:
-        """True if the cursor is drawn: the table has the focus, no widget has the focus, or the
-        table cannot have it because a text field moves the cursor."""
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
     @on(events.Focus)
@@ -348,8 +338,6 @@ class LineTable(ScrollView, can_focus=True):
         self._refresh_row(self._rows.cursor)
 
     def _line_beside(self, y: int, view: TableView) -> Line:
-        """Returns a line of the table that is no row: the column names, the rule below them, or
-        part of the sentence for a table without rows."""
         if y < view.head:
             return rule(view.row_width) if y else self._layout.head(view.row_width)
         sentence = [] if self.rows else wrapped(self._empty, view.row_width)
@@ -357,15 +345,14 @@ class LineTable(ScrollView, can_focus=True):
         return fill(sentence[below], view.row_width) if below < len(sentence) else []
 
     def _measure(self, rows: Iterable[TableRow | None]) -> bool:
-        """Makes the columns wide enough for ``rows``. Returns True if a column became wider."""
         grown = False
         for row in rows:
             grown = (row is not None and self._layout.measure(row)) or grown
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """Returns the row at position ``at`` with its cells. If the row is a :class:`Sketch`, its
-        cells are made now and the columns become wider if necessary."""
+        """Returns the row at position ``at`` with its cells. Those of a :class:`Sketch` are made
+        now, which may widen columns."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()
@@ -375,8 +362,8 @@ class LineTable(ScrollView, can_focus=True):
         return row
 
     def _catch_up(self) -> None:
-        """Makes the cells of the rows that came into view. It has to be called before painting,
-        because it may widen columns."""
+        """Makes the cells of rows that came into view. Call it before painting, because it may
+        widen columns."""
         view = self.view
         for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)

@@ -30,11 +30,8 @@ from swapdesk.tui.spans import (
 
 
 class LinesView(Widget):
-    """A widget that draws the rows returned by :meth:`lines`. A subclass keeps its data and calls
-    :meth:`redraw` after each change.
-
-    Two cells at each side stay free; the left ones are for the bar of the cursor.
-    """
+    """Draws the rows returned by :meth:`lines`. A subclass calls :meth:`redraw` after each change.
+    Two cells at each side stay free."""
 
     DEFAULT_CSS = """
     LinesView {
@@ -45,8 +42,6 @@ class LinesView(Widget):
     """
 
     def __init__(self, **place: Any) -> None:
-        """``place`` are the keyword arguments of a Textual widget, such as ``id`` and
-        ``classes``."""
         super().__init__(**{"markup": False, **place})
         self._laid: list[Line] = []
         self._laid_width = -1
@@ -58,12 +53,11 @@ class LinesView(Widget):
 
     @property
     def laid_out(self) -> bool:
-        """True if the rows were made for the present size of the widget."""
         return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
-        """Makes the rows again. Each row that differs is repainted from its first to its last
-        changed cell; a different number of rows requests a new layout."""
+        """Makes the rows again. Only changed cells are repainted; another number of rows requests a
+        new layout."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
@@ -103,16 +97,15 @@ class LinesView(Widget):
 
 
 def lay_out_again(widget: Widget) -> None:
-    """Requests a new layout because the height of ``widget`` changed. Textual 8.2.8 may otherwise
-    keep an old height, so the sizes that it has cached for the widget are deleted first."""
+    """Requests a new layout because the height of ``widget`` changed. Without this, Textual 8.2.8
+    may keep the old height."""
     widget._box_model_cache.clear()
     widget.refresh(layout=True)
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """Returns the column of the first cell that differs between two rows, and the column after the
-    last such cell; None if no cell differs. If a row has combining marks, all cells count as
-    different."""
+    """Returns the columns from the first differing cell up to after the last; None if the rows are
+    equal. Combining marks make all cells count as different."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
@@ -131,8 +124,6 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
-    """Returns (character, role, bold) for each cell of ``line``, or None if it has a combining
-    mark, which has no cell of its own."""
     cells: list[tuple[str, str, bool]] = []
     for span in line:
         for char in span.text:
@@ -165,8 +156,7 @@ Fitted = Callable[[int], list[Line]]
 
 
 class FittedLines(StateView[Fitted | None]):
-    """A widget that draws the rows which a function returns for the widget's width. With None as
-    the function it draws nothing."""
+    """Draws the rows which a function returns for the widget's width, or nothing for None."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(made, **place)
@@ -176,8 +166,8 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """A widget with a label, a rule and a fact, as in ``Open ───── 5``. If its data is outdated, a
-    glyph is drawn before the label and the age after it."""
+    """A label, a rule and a fact, as in ``Open ───── 5``. Outdated data is marked with a glyph and
+    its age."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }
@@ -218,9 +208,8 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """A widget of one row with a left and a right part. ``rights`` are forms of the right part,
-    from long to short; the first that leaves room for the whole left part is shown. If none does,
-    the shortest is shown and the left part is cut."""
+    """One row with a left and a right part. ``rights`` are forms of the right part, from long to
+    short; the longest that leaves the left part whole is shown."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }

@@ -24,8 +24,7 @@ TIGHT_BELOW = 90
 
 
 class Places(Struct, frozen=True):
-    """Widths in cells within a row about a payment: of the payment's number, of a gap between
-    columns, of the glyph with its gaps, and of the name of the order that is paid."""
+    """Widths in cells within a row about a payment."""
 
     number: int
     gap: int
@@ -33,8 +32,8 @@ class Places(Struct, frozen=True):
     promised: int
 
     def address(self, width: int, amount: int) -> int:
-        """Returns how many cells are left for the address in a row of ``width`` cells, if the
-        amount takes ``amount`` cells."""
+        """Returns the cells left for the address in a row of ``width`` cells, if the amount takes
+        ``amount``."""
         return width - self.number - 2 * self.gap - amount - self.mark - self.promised
 
 
@@ -44,8 +43,7 @@ TIGHT_PLACES = Places(2, 1, 3, 6)
 
 
 def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
-    """Returns a label and one row for each payment, wrapped if its address is too long. The list is
-    empty if there are no payments."""
+    """Returns a label and a row for each payment; empty if there are none."""
     if not payments:
         return []
     amount = max(cell_len(payment.amount) for payment in payments)
@@ -72,9 +70,8 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """Returns the name of an order, ``promised``, in the longest form that fits into ``room``
-    cells. The forms are the whole name, such as ``order b7o4FUxyz``, the name with six characters
-    of the id, and only these six characters."""
+    """Returns the name of the order ``promised`` in the longest form that fits: ``order
+    b7o4FUxyz``, with six characters of its id, or only these six."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")
@@ -95,18 +92,15 @@ LONGEST_ADDRESS = 54
 LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
 ROOMY = 110
 LEAST_BESIDE = 23
-"""Number of cells that the expected value needs beside the signed value. With less room it is put
-below the signed value."""
+"""Cells that the expected value needs beside the signed one."""
 AGAINST = "Held against"
-"""The name of the column with the expected values, which come from the quote, the order, the chain
-or a limit of the desk."""
+"""The column name of expected values, which come from quote, order, chain or limits."""
 STRONG = ("You sell", "You get")
 
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
-    """Returns the rows of the table that compares signed with expected values, ``width`` cells wide
-    and without the column names. If the signature makes several payments, a list of them follows,
-    with one row for each."""
+    """Returns the rows that compare signed with expected values, without the column names. Several
+    payments of one signature are listed below."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY
@@ -129,7 +123,6 @@ def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
 
 
 def _columns(rows: Sequence[ReviewLine], width: int) -> tuple[int, int, int]:
-    """Returns the widths in cells of three columns: field name, signed value, expected value."""
     label = max([len(row.field) for row in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP

@@ -82,8 +82,8 @@ _MARKS = {
 
 
 def order_columns(wide: bool) -> list[Column]:
-    """Returns the columns of the table of orders. ``wide`` is True for screens of 120 cells or
-    more: a column that says who acts next is added, and times are written in full."""
+    """Returns the columns of the table of orders. ``wide``, for 120 cells or more, adds who acts
+    next and writes times in full."""
     columns = [
         Column("mark", "", 1),
         Column("id", "Order", 6, gap=1),
@@ -112,9 +112,8 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
-    """Returns the table row of an order. Colours mark its state, its route and a time that is late.
-    The word for the state is bold if the user has to act next. With ``wide`` the time is written in
-    full."""
+    """Returns the table row of an order. The word for its state is bold if the user has to act
+    next."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -134,8 +133,8 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
 
 
 def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
-    """Returns a copy of ``row`` in which the cell of the time shows ``time``. ``summary`` is the
-    state of the order from which ``row`` was made."""
+    """Returns a copy of ``row`` with ``time`` as its time. ``summary`` is the state from which
+    ``row`` was made."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
@@ -144,8 +143,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the colour role for cells that have no colour of their own, such as a time that is
-    not late. The role is brighter if the user has to act next."""
+    """Returns the colour role for cells without a colour of their own. It is brighter if the user
+    has to act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -164,9 +163,8 @@ def stage_mark(level: str) -> StageMark:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what the
-    order promises until it has paid out, then what it paid; if the money came back, the amount that
-    came back."""
+    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what
+    arrived or came back or, before that, what the order names."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -188,14 +186,12 @@ def empty_line(sentence: str, key: str, verb: str) -> Line:
 PAST_COMES = "older ones are being read"
 UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
-"""Numbers of orders that are laid out before other tasks may run, which takes a few milliseconds.
-The second number is for a list with a filter, which reads every field of an order."""
+"""Orders laid out before other tasks may run, without and with a filter."""
 
 
 class Shown(Struct, frozen=True):
-    """The orders to show in the table, in their order of display, and what the labels of their
-    groups say. ``kept`` is the filter. ``stale`` says how old the data is, as ``41s old``; empty if
-    it is fresh."""
+    """The orders to show in the table, in that order. ``kept`` is the filter. ``stale`` is the age
+    of outdated data, as ``41s old``; otherwise empty."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
@@ -209,9 +205,8 @@ class Shown(Struct, frozen=True):
 
 
 class Drawn(Struct):
-    """An order in the table with its group and its row. The row is a :class:`Sketch` until it comes
-    into view. ``summary`` is the state of the order when the row was made, and ``time`` is what its
-    time cell shows now."""
+    """An order in the table as it was when its row was made. The row is a :class:`Sketch` until it
+    comes into view."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -221,12 +216,8 @@ class Drawn(Struct):
 
 
 class OrderList(LineTable):
-    """The table of orders. While cells change, rows keep their place and the cursor stays on its
-    order.
-
-    A long list is laid out in steps: the caller iterates over :meth:`filling` and lets other tasks
-    run between the steps. Only rows in view get their cells.
-    """
+    """The table of orders. Rows keep their place while cells change. To lay out a long list,
+    iterate over :meth:`filling`, with pauses for other tasks."""
 
     def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
         super().__init__(order_columns(wide=False), **place)
@@ -238,13 +229,11 @@ class OrderList(LineTable):
 
     @property
     def shown(self) -> list[TrackedOrder]:
-        """The orders in the table, from top to bottom."""
         shown = (self._drawn.get(row.key) for row in self.rows)
         return [drawn.tracked for drawn in shown if drawn is not None]
 
     @property
     def running(self) -> bool:
-        """True if the table has an open order."""
         return any(drawn.group is Group.OPEN for drawn in self._drawn.values())
 
     def running_in_view(self) -> list[str]:
@@ -253,8 +242,8 @@ class OrderList(LineTable):
         return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Sets the columns for a wide screen (True) or a normal one. Returns True if that changed
-        the columns; the caller must then fill the table again."""
+        """Sets the columns for a wide screen or a normal one. After True, which reports a change,
+        the caller must fill the table again."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -270,9 +259,9 @@ class OrderList(LineTable):
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws the rows of ``orders`` and returns True. Returns False if that is not enough, so
-        that the caller must fill the table again: an order is new or changed its group, or
-        ``skipped``, the number of unreadable orders, changed."""
+        """Redraws the rows of ``orders``. After False the caller must fill the table again, because
+        an order is new or moved elsewhere, or ``skipped``, the number of unreadable orders,
+        changed."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
@@ -297,8 +286,8 @@ class OrderList(LineTable):
             pass
 
     def filling(self, shown: Shown) -> Iterator[None]:
-        """Lays out all rows of ``shown`` and yields after each step. A table without rows shows its
-        first rows after the first step; otherwise the old rows stay until the last step."""
+        """Lays out all rows of ``shown`` and yields after each step. Old rows stay until the last
+        step."""
         kept: dict[str, Drawn] = {}
         measured = TableLayout(order_columns(wide=self._wide))
         first, now = not self._drawn, self._now()
@@ -321,21 +310,16 @@ class OrderList(LineTable):
         self._set(kept, shown, measured)
 
     def relabel(self, stale: str) -> None:
-        """Shows ``stale`` beside the label of the open orders. It says how old the data is while no
-        stream reports changes, as ``41s old``; empty if the data is fresh."""
+        """Shows ``stale``, the age of outdated data, as ``41s old``, beside the label of the open
+        orders. Empty if it is fresh."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
             self.update_rows([self._open_label])
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
-        """Returns ``tracked`` with a sketch as its row, whose cells are made when the row comes
-        into view.
-
-        The sketch must not refer to the ``Drawn`` that contains it. Such a cycle would keep the
-        memory of every replaced row until a full garbage collection: megabytes a minute while keys
-        are pressed.
-        """
+        """Returns ``tracked`` with a sketch as its row. The sketch must not refer to the ``Drawn``
+        around it, because such a cycle would waste memory."""
         sketch = Sketch(tracked.service_id, partial(self._row_of, tracked))
         return Drawn(tracked, sketch, group_of(tracked))
 
@@ -347,8 +331,6 @@ class OrderList(LineTable):
         return self._current(drawn, self._now())
 
     def _current(self, drawn: Drawn, now: datetime) -> Row:
-        """Returns the row of an order as of ``now``. If only the time that it shows has changed,
-        only that cell is made again."""
         time = time_at(drawn.summary, drawn.tracked, now) if drawn.summary is not None else None
         if drawn.summary is None or time is None or not isinstance(drawn.row, Row):
             drawn.summary = order_status(drawn.tracked, now)
@@ -405,8 +387,8 @@ LABEL = 9
 
 
 class OrderPane(FittedLines):
-    """A widget about one order. It always has the same number of rows (7 on roomy screens, 4 on
-    others), so that the table above it does not move."""
+    """A widget about one order. It always has the same number of rows, so that the table above does
+    not move."""
 
     DEFAULT_CSS = """
     OrderPane { height: 4; }
@@ -421,9 +403,8 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel at the right of the table. ``fact`` is a muted
-    text below the short id. ``facts`` are those of the order's own page; each label is written
-    above its value."""
+    """Returns the rows about an order for the panel beside the table. ``fact`` is muted, below the
+    short id."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):
@@ -436,9 +417,8 @@ def side_lines(
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
-    """Returns exactly ``rows`` rows about an order: its state, where the money is, who acts next
-    and until when, and the addresses if they fit. Only the state and who acts next are shown in any
-    case."""
+    """Returns exactly ``rows`` rows about an order. At least its state and who acts next are always
+    shown."""
     last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
     first = wrapped([*_state(summary), Span(" "), *_funds(summary)], width)
     if len(first) + len(last) > rows:
@@ -491,9 +471,8 @@ def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
-    """Returns one fact with the memo that goes with the payout, labelled with the chain's word for
-    it. If the user chose to send no memo, the fact says so. The list is empty if there is no memo
-    and no such choice."""
+    """Returns the memo of the payout, labelled with the chain's word for it, or that the user chose
+    none. Empty if neither applies."""
     kind = order.out_token.chain_data.kind if order.out_token is not None else None
     if kind is None:
         kind = intent.token_out.kind if intent is not None else ""

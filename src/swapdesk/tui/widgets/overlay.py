@@ -34,9 +34,8 @@ CLOSE = CommandState("esc", "close")
 
 
 class Overlay(ModalScreen[ScreenResultType]):
-    """A panel over the lower part of the screen. ``hints`` are the keys of its bottom row;
-    ``content`` are its widgets, of which the first that can have the focus gets it. ``esc`` closes
-    it with the result None."""
+    """A panel over the lower part of the screen. ``hints`` are the keys of its bottom row. ``esc``
+    closes it with the result None."""
 
     DEFAULT_CSS = """
     Overlay {
@@ -88,8 +87,7 @@ MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
-    """A panel with rows to read, made by ``made`` for the panel's width. Its keys for scrolling are
-    named only if rows are out of view."""
+    """A panel with rows to read, which ``made`` returns for its width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_panel(1)", "down", show=False),
@@ -116,9 +114,8 @@ class ReadingOverlay(Overlay[None]):
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """Returns rows with the label, the whole value, and how to select it with the mouse. The rows
-    of the value have nothing else in them and begin at the left edge, so that a selection has only
-    the value."""
+    """Returns rows with the label, the whole value, and how to select it. The value's rows have
+    nothing else in them."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -129,10 +126,8 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
 
 
 class TextOverlay(Overlay[ScreenResultType]):
-    """A panel with a text field under the rows ``head`` and ``hint``. Its result is what ``read``
-    returns for the typed text, or None if the panel is closed. If ``read`` raises ValueError, the
-    message of the error replaces ``hint`` until the text changes. ``verb`` is the word beside
-    ``enter``."""
+    """A panel with a text field. Its result is what ``read`` returns for the typed text, or None if
+    it is closed. A ValueError of ``read`` is shown in place of ``hint``."""
 
     def __init__(
         self,
@@ -163,10 +158,9 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 
 class Question(Struct, frozen=True):
-    """A question that the user answers by typing a phrase. ``what`` are sentences about what will
-    happen, ``phrase`` is the text to type, ``verb`` the word beside ``enter``. ``asked`` replaces
-    the row that names the phrase; ``wrong`` is shown after a wrong answer. With ``folds``, upper
-    and lower case are the same."""
+    """A question that the user answers by typing ``phrase``. ``what`` are sentences about what will
+    happen. ``asked`` replaces the row that names the phrase; ``wrong`` follows a wrong answer.
+    ``folds`` ignores case."""
 
     title: str
     what: Sequence[str]
@@ -185,7 +179,7 @@ class Question(Struct, frozen=True):
 
 class TypedConfirm(Overlay[bool]):
     """A panel that asks a :class:`Question`. Its result is True if the user typed the phrase, None
-    if the user closed it."""
+    if it was closed."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -210,9 +204,8 @@ class TypedConfirm(Overlay[bool]):
 
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
-    """Returns the rows above the field of a question: its title, its sentences, what to type, and
-    ``said``, the result of checking the text typed so far. If ``said`` is None, its row is empty,
-    so that the field does not move later."""
+    """Returns the rows above the field of a question. ``said`` is the result of checking the typed
+    text; None leaves its row empty."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -53,16 +53,15 @@ def modules_of(text: str) -> Modules:
 
 
 def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
-    """Returns width and height of the QR code of ``text`` in cells, margin included. With
-    ``halves`` a cell shows two modules, one above the other; otherwise each module is two cells
-    wide. Raises CodeTooLong."""
+    """Returns width and height of a QR code in cells, with its margin. With ``halves`` a cell shows
+    two modules; otherwise a module is two cells wide. Raises CodeTooLong."""
     count = len(modules_of(text))
     return (count, (count + 1) // 2) if halves else (2 * count, count)
 
 
 def code_rows(text: str) -> list[str]:
-    """Returns the rows of the QR code of ``text`` as block characters, to be drawn in black on
-    white. Each character shows two modules, one above the other. Raises CodeTooLong."""
+    """Returns the rows of the QR code of ``text`` as block characters, for black on white. Raises
+    CodeTooLong."""
     modules = modules_of(text)
     blank = (False,) * len(modules)
     rows = []
@@ -98,8 +97,8 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """True if one cell shows two modules by a half block character. It is False in plain ASCII,
-        which has no half blocks; each module is then drawn as two cells of background colour."""
+        """True if one cell shows two modules. Plain ASCII, which has no half blocks, needs two
+        cells for each."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:
@@ -114,8 +113,6 @@ class QrCode(Widget):
         return self._cells(self.text)[1]
 
     def _cells(self, text: str) -> tuple[int, int]:
-        """Returns width and height of the QR code of ``text`` in cells; (0, 0) if the text is empty
-        or too long."""
         try:
             return code_size(text, halves=self.halves) if text else (0, 0)
         except CodeTooLong:
@@ -143,13 +140,12 @@ CARD = 78
 """Width in cells of the deposit card beside the code, in which an address fits into one row."""
 LEAST = Size(120, 36)
 AROUND = Size(4, 11)
-"""Columns and rows of the screen that neither the card nor the code may use, such as margins,
-header and keys."""
+"""Columns and rows of the screen that neither card nor code may use."""
 
 
 class CodePanel(Vertical):
-    """A panel with a QR code, a caption above it and lines below it. It is hidden if the screen is
-    small or no code fits."""
+    """A QR code with a caption and lines below it. Hidden if the screen is small or no code
+    fits."""
 
     DEFAULT_CSS = """
     CodePanel { display: none; height: 100%; width: auto; padding: 1 0 0 0; }
@@ -170,13 +166,11 @@ class CodePanel(Vertical):
 
     @property
     def shown(self) -> str:
-        """The text in the visible code; empty if no code is visible."""
         return self._code.text if self.display else ""
 
     def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
-        """Shows the first of ``codes`` that fits, or hides the panel if none does. Each entry is
-        the text in the code, a caption, and the lines below. ``screen`` is the size of the terminal
-        in cells."""
+        """Shows the first of ``codes`` (text, caption, lines below) that fits, or hides the panel.
+        ``screen`` is in cells."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
         fitting = next((code for code in codes if large and self._code.fits(code[0], room)), None)

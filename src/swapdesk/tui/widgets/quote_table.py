@@ -69,8 +69,8 @@ WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteRequest) -> str:
-    """Returns the symbol of the token in which routes are compared: the token bought, or, if the
-    user gave the amount to receive, the token sold."""
+    """Returns the symbol in which routes are compared: of the token bought, or of the one sold if
+    the user gave the amount to receive."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
@@ -79,9 +79,8 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width in cells of the column of notes. It is wider than usual if a row has the
-    note ``approve``, which is never shortened, or has to say that it lacks a note that nearly all
-    rows have."""
+    """Returns the width of the column of notes in cells. It is wider than usual for ``approve``,
+    which is never shortened, and for missing notes."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -95,10 +94,8 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns of the table of quotes. If ``all_in`` is True, the head of the column of
-    amounts says that gas is included. ``note`` is the width in cells of the column of notes. On
-    narrow screens difference, gas, fees and notes are dropped first, but a column of notes with an
-    unusual width is kept."""
+    """Returns the columns of the table of quotes. ``all_in`` says that amounts include gas.
+    ``note`` is the width of the column of notes in cells."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -129,9 +126,8 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the quotes in ``board``, sorted and filtered by
-    ``arrangement``. ``width`` is the width of a row in cells. ``former`` has the place that each
-    quote had before the last refresh, by quote id; a note shows this place."""
+    """Returns the rows of the table for the quotes in ``board``. ``former`` has each quote's place
+    before the last refresh, by quote id, for a note."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -172,8 +168,6 @@ def route_word(kind: str, *, muted: bool = False) -> Span:
 
 
 def _left_out(rows: Sequence[PlacedQuote]) -> Row:
-    """Returns the one row that stands for the hidden routes ``rows``: how many there are, the range
-    of their amounts, and the key that shows them."""
     down = not rows[0].row.reverse
     figures = sorted({row.figure for row in rows if row.figure is not None}, reverse=down)
     text = f"{len(rows)} more"
@@ -232,8 +226,8 @@ def _row(
 
 
 def _figure(row: RankedQuote, figure: Decimal) -> str:
-    """Returns an amount as text. An amount that the user sends is rounded up and an amount that the
-    user gets is rounded down, so that the text never promises too much."""
+    """Returns an amount as text, rounded up if the user sends it and down if the user gets it, so
+    that it never claims too much."""
     return table_amount(figure, "pay" if row.reverse else "receive")
 
 
@@ -255,8 +249,8 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """Returns the row of an unusable route, and the rows on which its reason continues; at most
-    three rows in total. ``at`` is the position of the route in ``Ranking.unusable``."""
+    """Returns the row of an unusable route and up to two more for its reason. ``at`` is its
+    position in ``Ranking.unusable``."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))
@@ -285,9 +279,8 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns one line for each note that these rows have, with the note's meaning. For a note on
-    nearly every row, the line also says on how many. If ``all_of_them`` is False, only notes on
-    nearly every row are explained."""
+    """Returns the meaning of each note of these rows or, unless ``all_of_them``, only of notes on
+    nearly every row."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []
@@ -306,9 +299,8 @@ _KNOWS_FROM = 104
 
 
 def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
-    """Returns the comparison of the kinds of routes: a label, the column names and one row for each
-    kind. ``head`` names the column of amounts, as ``You get, net``. Below 104 cells the column
-    ``Knows who pays whom`` is left out."""
+    """Returns the comparison of the kinds of routes. ``head`` names the column of amounts, as ``You
+    get, net``."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest

@@ -46,9 +46,8 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached. ``of`` is the number of stages, such as 5 for a standard
-    order and 9 for a private one, and ``at`` is the position of the stage from 0. Raises ValueError
-    if there are fewer than two stages, or if ``at`` is not one of them."""
+    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError for
+    fewer than two stages or another position."""
 
     at: int
     of: int
@@ -60,12 +59,8 @@ class StageState(Struct, frozen=True):
 
 
 def stage_spans(state: StageState) -> Line:
-    """Returns the stages of an order as a line of 17 cells, as ``●━━━●━━━◐───○───○``. Raises
-    ValueError if the number of stages is not one of :data:`DRAWN_STAGES`.
-
-    The whole line has the colour of the current stage. The glyphs already tell past stages from
-    future ones, and each further colour would cost 20 bytes in every row of a table.
-    """
+    """Returns the stages of an order in 17 cells, as ``●━━━●━━━◐───○───○``, in the colour of the
+    current one. Raises ValueError for a number of stages not in :data:`DRAWN_STAGES`."""
     cells, left = divmod(CELLS - 1, state.of - 1)
     if left:
         raise ValueError(f"{CELLS} cells do not take {state.of} stages")
@@ -76,8 +71,7 @@ def stage_spans(state: StageState) -> Line:
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:
-    """Returns one dot for each stage of an order, joined by lines. ``gaps`` are the lengths of
-    these lines in cells."""
+    """Returns a dot for each stage, joined by lines of ``gaps`` cells."""
     past = "status-done"
     line: Line = []
     for stage in range(state.of):
@@ -96,9 +90,8 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
 def track_lines(
     stage: StageState, names: Sequence[str], short_names: Sequence[str], width: int
 ) -> list[Line]:
-    """Returns two rows: a dot for each stage, and below each dot the name of its stage, with the
-    current name in bold. ``names`` has one name per stage. ``short_names`` are used if ``width`` is
-    below 96 cells."""
+    """Returns a dot for each stage and below it the stage's name, from ``short_names`` below 96
+    cells."""
     names = list(short_names if width < 96 and short_names else names)
     sizes = [cell_len(name) for name in names]
     if sum(sizes) + stage.of - 1 > width:
@@ -134,8 +127,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """Returns the rows about one part of an order's way: its title with ``fact`` at the right end,
-    then one row for each step. A past step without a known time has ``—``."""
+    """Returns the rows about one part of an order's way: its title, then a row for each step. ``—``
+    stands for an unknown past time."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

@@ -35,14 +35,9 @@ LEAST_WORD = 4
 
 
 class Column(Struct, frozen=True):
-    """A column of a table. ``width`` is in cells, without the ``gap`` before the column. If the
-    table is too narrow, the column with the lowest ``priority`` is dropped first. ``grow`` is the
-    column's share of free cells.
-
-    With ``align`` ``point``, numbers align on the decimal point and the column grows to fit them.
-    ``unit`` is the width of a symbol after the number, as in ``2,500 XRP``, which is drawn muted; 0
-    for none.
-    """
+    """A column of a table, ``width`` cells wide without its ``gap``. A low ``priority`` is dropped
+    first; ``grow`` is the share of free cells. ``align`` ``point`` aligns decimal points. ``unit``
+    is the width of a symbol after the number, or 0."""
 
     key: str
     label: str
@@ -59,12 +54,9 @@ Cell = LineLike
 
 
 class Row(Struct):
-    """A row of a table. ``cells`` has the cells by column key; a missing cell is empty.
-
-    ``tail`` replaces the cells of column ``tail_from`` and all columns after it, for example by a
-    reason. ``role`` is the colour role of all cells that are plain strings. If ``selectable`` is
-    False, the cursor skips the row.
-    """
+    """A row of a table. ``cells`` are by column key; missing ones are empty. ``tail`` replaces
+    those from column ``tail_from`` on. ``role`` colours plain strings. The cursor skips it unless
+    ``selectable``."""
 
     key: str
     cells: Mapping[str, Cell]
@@ -75,8 +67,8 @@ class Row(Struct):
 
 
 class Section(Struct):
-    """A label between the rows of a table, as ``Open ───── 5``. The cursor skips it. ``stale`` says
-    how old the data is, as ``41s old``; empty if the data is fresh."""
+    """A label between the rows of a table, as ``Open ───── 5``. ``stale`` is the age of outdated
+    data, as ``41s old``; otherwise empty."""
 
     key: str
     label: str
@@ -86,8 +78,7 @@ class Section(Struct):
 
 
 class Prose(Struct):
-    """A row of text over the whole width of the table. The cursor skips it. Without text it is an
-    empty row between groups."""
+    """A row of text over the whole width of the table. Without text it is an empty row."""
 
     key: str
     text: LineLike = ""
@@ -95,8 +86,8 @@ class Prose(Struct):
 
 
 Needs = tuple[tuple[str, int, int], ...]
-"""The room that the numbers of a row need. For each column that aligns numbers on the decimal
-point: its key, the cells before the point, and the cells from the point on."""
+"""For each column aligned on the decimal point: its key, and the cells before and from the
+point."""
 
 
 class Sketch(Struct):
@@ -125,19 +116,16 @@ KEPT = 128
 
 
 class TableLayout:
-    """The widths and positions of the columns of a table for a given width. It keeps the rows that
-    were laid out last, until a column moves."""
+    """The widths and positions of a table's columns for a given width."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self._points = {column.key: (0, 0) for column in columns if column.align == "point"}
-        """For each column that aligns numbers on the decimal point: the most cells that a row needs
-        before the point, and from the point on."""
+        """Most cells before and from the decimal point, by key of an aligned column."""
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
         self._placed_for: list[int] = []
-        """The values for which the present positions of the columns were computed: the width of the
-        table, then for each column aligned on the decimal point its cells from the point on."""
+        """The table's width and cells from decimal points for which positions were computed."""
         self._laid: dict[str, Laid] = {}
 
     def measure(self, row: TableRow) -> bool:
@@ -208,9 +196,7 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Returns everything on which the position of a cell depends, so that two layouts can be
-        compared: the shown columns, their widths, and the room right of the decimal point in
-        columns of numbers."""
+        """Returns everything on which the position of a cell depends, for comparing two layouts."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
@@ -225,8 +211,8 @@ class TableLayout:
         return line
 
     def line(self, row: TableRow, width: int) -> Line:
-        """Returns ``row``, of any kind, laid out in ``width`` cells. Cells that are the same as
-        when this row was last laid out are reused."""
+        """Returns ``row`` laid out in ``width`` cells. Equal cells of its last layout are
+        reused."""
         self.placed(width)
         former = self._laid.get(row.key)
         if former is not None and former.row is row:
@@ -245,9 +231,8 @@ class TableLayout:
         return line
 
     def _pieces(self, row: Row, width: int, former: Laid | None) -> list[Line]:
-        """Returns the parts of a row, one for each column, each with the gap before the column. A
-        ``tail`` over several columns is the last part. Cells that are equal in ``former``, the
-        earlier layout of the row, are taken from there."""
+        """Returns the parts of a row, one for each column with the gap before it. Equal cells are
+        taken from ``former``, the earlier layout."""
         same: dict[str, Line] = {}
         if former is not None and isinstance(former.row, Row) and former.row.role == row.role:
             before = {} if former.row.tail else former.row.cells
@@ -305,8 +290,6 @@ class TableLayout:
 
 
 def _number(column: Column, text: str) -> tuple[str, str]:
-    """Splits the text of a cell into the number and the symbol after the number. The symbol is
-    empty if the column has no symbols."""
     if not column.unit or " " not in text:
         return text, ""
     number, _, unit = text.rpartition(" ")
@@ -318,9 +301,8 @@ MARGIN = 2
 
 
 class TableView(NamedTuple):
-    """The visible part of a table. ``width`` is in cells; ``height`` is in lines, of which the
-    first ``head`` are the column names and the rule below them. ``top`` is the position (from 0) of
-    the first visible row."""
+    """The visible part of a table. ``height`` is in lines, of which the first ``head`` are column
+    names and rule. ``top`` is the position (from 0) of the first visible row."""
 
     width: int
     height: int
@@ -329,25 +311,23 @@ class TableView(NamedTuple):
 
     @property
     def row_width(self) -> int:
-        """The width of a row in cells, without the margins."""
         return self.width - 2 * MARGIN
 
     @property
     def room(self) -> int:
-        """Number of rows that are visible at the same time."""
         return max(0, self.height - self.head)
 
     def row_at(self, y: int) -> int | None:
-        """Returns the position of the row on line ``y`` of the table; None if that line has the
-        column names. The result may be beyond the last row."""
+        """Returns the position of the row on line ``y``, which may be beyond the last row; None if
+        that line has the column names."""
         return self.top + y - self.head if y >= self.head else None
 
     def shows(self, at: int) -> bool:
         return 0 <= at - self.top < self.room
 
     def cells(self, at: int, start: int, end: int) -> Region:
-        """Returns the region of the cells from ``start`` up to ``end`` in the row at position
-        ``at``. Cells are counted from the left margin of the row."""
+        """Returns the region of the cells from ``start`` up to ``end``, counted from the left
+        margin, in the row at position ``at``."""
         return Region(MARGIN + start, at - self.top + self.head, end - start, 1)
 
     def row(self, at: int) -> Region:

@@ -73,10 +73,8 @@ class Edit(Struct, frozen=True):
 
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
-    """Returns the text that a paste inserts into a field, and a sentence about what was changed in
-    it; the sentence is empty if nothing needs to be said. Blanks at both ends and invisible
-    characters are dropped. Line ends become spaces or, if ``grouped`` is True, are dropped together
-    with all spaces."""
+    """Returns the text that a paste inserts, and a sentence about what was changed, or empty.
+    Blanks at the ends and invisible characters go; ``grouped`` drops all spaces."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -127,10 +125,9 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """A text field of one row. ``grouped`` draws groups of four characters, for addresses and
-    hashes; ``secret`` draws dots; ``tall`` adds an empty row above and below. While the field is
-    empty or resting, ``leaves(key)`` is asked for each typed key (Textual's name); if it returns
-    True, the screen gets the key."""
+    """A text field of one row. ``grouped`` draws groups of four characters; ``secret`` draws dots;
+    ``tall`` adds empty rows. While the field is empty or resting, the screen gets keys (Textual's
+    names) for which ``leaves`` returns True."""
 
     DEFAULT_CSS = """
     TextField {
@@ -146,8 +143,7 @@ class TextField(LinesView, can_focus=True):
         """The message that the user pressed ``enter`` in the field."""
 
     class Refused(FieldMessage):
-        """The message that a text was not inserted as it was typed or pasted. ``value`` is a
-        sentence that says why."""
+        """Reports that typed or pasted text was refused or changed. ``value`` says why."""
 
     def __init__(
         self,
@@ -188,8 +184,8 @@ class TextField(LinesView, can_focus=True):
         self._take(Edit(value, len(value)))
 
     def rest(self) -> None:
-        """Makes the field treat keys as if it were empty, so that the screen may get them, until
-        the text is edited."""
+        """Treats keys as if the field were empty, so that the screen may get them, until the text
+        is edited."""
         self._rests = True
 
     def mark(self, positions: frozenset[int]) -> None:
@@ -204,8 +200,6 @@ class TextField(LinesView, can_focus=True):
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        """Returns the rows of the field, each ``width`` cells wide. The first cell of a row shows a
-        bar if the field has the focus."""
         bar = Span(CURSOR if self.has_focus else " ", "accent")
         room = width - 2 * MARGIN
         rows = self._grouped_rows(room) if self.grouped else [self._row(room)]
@@ -225,8 +219,6 @@ class TextField(LinesView, can_focus=True):
         return spread([*prompt, *self._window(text, space)], hint, room + width_of(prompt))
 
     def _window(self, text: str, space: int) -> Line:
-        """Returns the part of ``text`` around the cursor that fits into ``space`` cells. ``…``
-        stands on each side where text is left out."""
         start = 0
         while start < self.cursor and cell_len(text[start : self.cursor]) + 2 > space:
             start += 1
@@ -242,8 +234,6 @@ class TextField(LinesView, can_focus=True):
         return line
 
     def _grouped_rows(self, room: int) -> list[Line]:
-        """Returns the text of a grouped field in as many rows as its groups need. Rows after the
-        first are indented to the first group."""
         if not self.value:
             return [self._row(room)]
         rows: list[Line] = [[]]
@@ -291,8 +281,8 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handles the keys of the field. The editing keys are no Textual bindings, because a
-        binding would take effect only after characters that were typed later."""
+        """Handles the keys of the field. Bindings would take effect only after characters typed
+        later."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()
@@ -350,8 +340,8 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """Moves the focus ``by`` fields forward in ``fields`` (negative: back). After the last field
-    comes the first, and before the first the last."""
+    """Moves the focus ``by`` fields forward in ``fields`` (negative: back), from the last to the
+    first and the other way round."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 
@@ -360,8 +350,8 @@ MOST = 1024
 
 
 class PassphraseField(TextField):
-    """A text field for a pass phrase, drawn as dots. ``enter`` posts :class:`Complete`; the page
-    then calls :meth:`take`, which returns the phrase and empties the field."""
+    """A field for a pass phrase, drawn as dots. After :class:`Complete`, :meth:`take` returns the
+    phrase and empties the field."""
 
     class Complete(FieldMessage):
         """The message that the user pressed ``enter``. Its ``value`` is empty, because no message
@@ -385,7 +375,6 @@ class PassphraseField(TextField):
         self.post_message(self.Complete(self, ""))
 
     def _take(self, edit: Edit) -> None:
-        """Sets the text and cursor. Unlike other fields, posts no message about the new text."""
         self._edit = edit
         self.redraw()
 

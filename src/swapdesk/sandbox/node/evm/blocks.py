@@ -62,9 +62,8 @@ def price_at(transaction: Any, base_fee: int) -> int:
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A block: its header and its content. ``slot`` is the number of the interval of world time in
-    which the block was made. ``awaited`` is how many more blocks have to follow, even if they are
-    empty, so that the transactions in this block are confirmed."""
+    """A block. ``slot`` numbers its interval of world time; ``awaited`` is how many more blocks
+    must follow to confirm its transactions."""
 
     number: int
     timestamp: int
@@ -140,11 +139,8 @@ def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) 
 
 
 def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
-    """Returns an empty block after ``parent``, without a hash.
-
-    Its timestamp is never before the parent's; blocks within the same second have the same
-    timestamp.
-    """
+    """Returns an empty block after ``parent``, without a hash. Its timestamp is never before the
+    parent's."""
     return Block(
         number=parent.number + 1,
         timestamp=max(parent.timestamp, timestamp),

@@ -72,8 +72,7 @@ _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
 
 
 def refused(failed: FailedOp) -> Problem:
-    """Returns the JSON-RPC error for an operation that the EntryPoint refused (``failed``), with
-    the bundler's error code for that reason."""
+    """Returns the bundler's JSON-RPC error for an operation that the EntryPoint refused."""
     code = _CODES.get(failed.code, BundlerCode.REJECTED)
     if failed.code.startswith("AA3"):
         code = BundlerCode.PAYMASTER
@@ -89,8 +88,7 @@ bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
 """Largest gas limit of one bundle. It leaves room in a block for other transactions."""
 _NOBODY = "the sender does not stand"
-"""Message of the error if the EntryPoint fails without data. That happens if the sending account
-has no code."""
+"""Error message if the EntryPoint fails without data, because the sending account has no code."""
 MOST_DATA = 16_384
 MOST_SIGNATURE = 1_024
 MOST_FACTORY_DATA = 1_004
@@ -101,8 +99,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a gas limit for the bundle of these operations. It is large enough to give each
-    operation its own limits, although every nested call withholds one part in 64 of the gas."""
+    """Returns a gas limit for a bundle that suffices for the limits of all its operations, although
+    nested calls withhold 1/64 of the gas."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -111,8 +109,8 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns the gas that a bundle with only this operation needs in addition to the operation's
-    limits for verification and calls."""
+    """Returns the gas that a bundle of this operation alone needs besides the operation's limits
+    for verification and calls."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -144,13 +142,9 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Simulates a bundle on the newest block.
-
-    Returns the errors of the operations that would fail, by their position in the bundle. An
-    operation that the EntryPoint accepts fails if its calls do. If the EntryPoint refuses an
-    operation, that operation and all later ones are returned. Raises Problem if the bundle fails
-    and the EntryPoint does not name an operation.
-    """
+    """Simulates a bundle and returns the errors of operations that would fail, by position. If the
+    EntryPoint refuses one, it and all later ones are returned. Raises Problem if the failure names
+    no operation."""
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -211,9 +205,6 @@ async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Returns the receipt of one operation, with the operation's own logs and the error of its
-    calls. ``receipt`` is that of the transaction that carried the bundle. Returns None if the
-    bundle did not contain the operation."""
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -246,13 +237,13 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 
 MIN_BUMP_PERCENT = 10
-"""A replacement must exceed both fees of the operation that it replaces by at least this many
-percent."""
+"""Percent by which both fees of a replacement must at least exceed those of the operation that it
+replaces."""
 
 
 class TakenOperations:
-    """Operations of one chain that the bundler has accepted and that are not executed yet, the
-    oldest first. An operation is written to disk before its sender gets an answer."""
+    """Operations that the bundler of a chain accepted and that are not executed yet, the oldest
+    first. They survive a crash once their sender has an answer."""
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -284,11 +275,8 @@ class TakenOperations:
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """Stores an accepted operation, and removes the operation with the hash ``replaced``, if
-        given.
-
-        Raises OSError, and then nothing has changed.
-        """
+        """Stores an accepted operation in place of the one with the hash ``replaced``, if given.
+        Raises OSError, and then nothing has changed."""
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -305,12 +293,8 @@ class TakenOperations:
 
 
 class ChainBundler:
-    """The bundler of one chain; ``account`` pays for its transactions.
-
-    Each time an operation gets into a block, ``included`` is called with its hash; after a restart
-    the call may be repeated. The current bundle is only in memory; if a crash loses it, its
-    operations are bundled again, and the EntryPoint executes none of them twice.
-    """
+    """The bundler of one chain; ``account`` pays for its transactions. ``included`` is called with
+    the hash of each operation that got into a block; after a restart the call may be repeated."""
 
     def __init__(
         self,
@@ -330,8 +314,7 @@ class ChainBundler:
         self.chain = chain
         self.taken = taken
         self._bundle: bytes | None = None
-        """Hash of the transaction with the current bundle, which is in no block yet; None if there
-        is no such transaction."""
+        """Hash of the bundle's pending transaction; None if there is none."""
         self._bundled: frozenset[bytes] = frozenset()
         self._account = account
         self._wake = asyncio.Event()
@@ -347,8 +330,8 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Accepts a signed operation; returns its hash. If the same operation was accepted before,
-        only returns its hash. Raises Problem."""
+        """Accepts a signed operation and returns its hash; accepting it again does nothing more.
+        Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -441,8 +424,6 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """Returns the operations of the next bundle by hash. Accepted operations that turn out to
-        be no longer executable are removed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:
@@ -524,8 +505,7 @@ async def _first_of(*waits: Awaitable[object]) -> None:
 
 
 VERIFICATION_AROUND = 120_000
-"""Gas that is added to the verification limit for the EntryPoint's own work, including the payment
-of the prefund. Unused gas is refunded."""
+"""Gas added to the verification limit for the EntryPoint's own work. Unused gas is refunded."""
 _PART_GAS = 8_000_000
 _SAMPLE = bytes.fromhex(
     "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
@@ -536,16 +516,15 @@ one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""A part of an operation that is simulated separately: its deployment and its validation, both
-named by the error with which the EntryPoint reports their failure, or its calls (``execution``)."""
+"""A part of an operation that is simulated separately: its deployment or validation, named by their
+error messages, or its calls."""
 
 
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Returns the pre-verification gas, verification gas and call gas that an operation needs, from
-    a simulation on the newest block. ``overrides`` changes the state for the simulation. Raises
-    Problem."""
+    """Returns the pre-verification, verification and call gas that an operation needs, by
+    simulation. ``overrides`` changes the state for it. Raises Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
     operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)

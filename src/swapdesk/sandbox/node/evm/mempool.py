@@ -35,12 +35,8 @@ _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
 class Candidate(Struct, frozen=True):
-    """A transaction whose form and signature were checked.
-
-    ``max_fee`` and ``max_tip`` are wei per gas (both are the gas price before EIP-1559). ``cost``
-    is the most wei that it can take from its sender. ``awaited`` is True if somebody waits for its
-    confirmations.
-    """
+    """A transaction whose form and signature are valid. Fees are wei per gas; ``cost`` is the most
+    wei that its sender can lose. ``awaited`` is True if somebody waits for its confirmations."""
 
     transaction: Any
     raw: bytes
@@ -63,10 +59,8 @@ class Candidate(Struct, frozen=True):
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that does not depend on the chain's state.
-    ``awaited`` says whether somebody waits for its confirmations. Raises Problem with the message
-    that geth would give. The chain id is checked here, because py-evm accepts transactions of every
-    chain."""
+    """Decodes a transaction and checks all that does not depend on the chain's state. ``awaited``
+    says whether somebody waits for its confirmations. Raises Problem with geth's message."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
@@ -129,8 +123,7 @@ def _require_gas(transaction: Any) -> None:
 
 
 def intrinsic_gas(transaction: Any) -> int:
-    """Returns the gas that the transaction uses before its first opcode, including the gas for the
-    words of initcode if it creates a contract."""
+    """Returns the gas that the transaction uses before its first opcode."""
     creates = transaction.to == CREATE_CONTRACT_ADDRESS
     words = 2 * ((len(transaction.data) + 31) // 32) if creates else 0
     return int(transaction.intrinsic_gas) + words
@@ -150,11 +143,8 @@ NonceOf = Callable[[bytes], int]
 
 
 class Mempool:
-    """The waiting transactions of one chain.
-
-    It is used on the event loop only. Nonces and balances are those after the newest published
-    block.
-    """
+    """The waiting transactions of one chain, for the event loop only. Nonces and balances are those
+    after the newest published block."""
 
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
@@ -167,9 +157,8 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Adds a transaction. ``nonce`` and ``balance`` are those of its sender after the newest
-        block. Raises Problem with the message that geth would give, and then nothing has
-        changed."""
+        """Adds a transaction, given its sender's nonce and balance after the newest block. Raises
+        Problem with geth's message, and then nothing changed."""
         if candidate.hash in self._by_hash:
             raise Problem("already known")
         if candidate.nonce < nonce:
@@ -195,8 +184,8 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes those waiting transactions of ``senders`` whose nonce was used in a block.
-        ``nonce_of`` returns an account's next nonce after the newest block."""
+        """Removes waiting transactions of ``senders`` whose nonce was used in a block. ``nonce_of``
+        returns an account's next nonce."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):
@@ -212,8 +201,8 @@ class Mempool:
         return nonce
 
     def ready(self, nonce_of: NonceOf, base_fee: int, gas_limit: int) -> list[Candidate]:
-        """Returns the transactions for the next block, within its gas limit. Those with the highest
-        tip come first, but the nonces of each sender stay in order."""
+        """Returns the transactions for the next block, highest tip first, with each sender's nonces
+        in sequence."""
         row: list[tuple[int, int, Candidate]] = []
         arrivals = {transaction_hash: place for place, transaction_hash in enumerate(self._by_hash)}
 

@@ -65,8 +65,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain with its pool of waiting transactions, as its clients see it; used on the event loop
-    only. At every new block the event ``changed`` is set and replaced by a new event."""
+    """A chain with its waiting transactions, for the event loop only. Every new block sets the
+    event ``changed`` and puts a new event in its place."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -109,12 +109,9 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to the pool; returns its hash. Raises Problem.
-
-        Pass ``awaited=False`` for the sandbox's own transactions, whose confirmations nobody waits
-        for: no empty blocks follow them, and no fault applies to them. Pass ``faulty=False`` to
-        exempt an awaited transaction from faults.
-        """
+        """Adds a signed transaction to those waiting and returns its hash. Raises Problem. If
+        ``awaited`` is False, nobody waits for its confirmations: no empty blocks follow and no
+        fault applies. If ``faulty`` is False, only faults are excluded."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
@@ -130,10 +127,8 @@ class LiveChain:
         return None if place is None else receipt_document(*place)
 
     async def confirmed(self, transaction_hash: bytes) -> Document:
-        """Waits until a transaction is in a block; returns its receipt.
-
-        Raises Problem if the transaction is neither in the chain nor in the pool.
-        """
+        """Waits until a transaction is in a block; returns its receipt. Raises Problem if it is
+        neither in the chain nor in the pool."""
         while True:
             changed = self.changed
             receipt = self.receipt(transaction_hash)
@@ -149,14 +144,14 @@ class LiveChain:
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call that is executed on the state after ``block``. ``state`` are
-        overrides of that state. Raises Problem."""
+        """Returns the output of a call on the state after ``block``, changed by the overrides
+        ``state``. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 
     async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
-        """Returns a gas limit with which the call succeeds on the state after ``block``. ``state``
-        are overrides of that state. Raises Problem."""
+        """Returns a gas limit with which the call succeeds on the state after ``block``, changed by
+        the overrides ``state``. Raises Problem."""
         return await _in(self._reader, self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
@@ -186,11 +181,6 @@ class LiveChain:
         return replace(block, timestamp=max(block.timestamp, self._beats.now().timestamp))
 
     async def _step(self) -> float | None:
-        """Makes one block with waiting transactions, or the empty blocks that are due.
-
-        Returns the seconds until the next step; None if nothing has to be done until a transaction
-        is sent.
-        """
         batch = self.ready()
         cools = not batch and self.pool.waits_for_fee(self.nonce_of, self.terms.lowest_base_fee)
         if not batch and not cools and not self.head.awaited:
@@ -235,12 +225,8 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Returns a signed transaction.
-
-    ``fields`` are gas, value, data, max_fee_per_gas and max_priority_fee_per_gas. A caller that
-    must not pay twice stores the bytes before ``submit``, and submits the same bytes again after a
-    crash.
-    """
+    """Returns a signed transaction. A caller that must not pay twice stores the bytes before
+    ``submit`` and submits the same bytes after a crash."""
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
     )
@@ -248,8 +234,8 @@ def signed_transaction(
 
 
 class ChainAccount:
-    """Signs and sends the transactions of one key on one chain, one at a time, so that nonces
-    follow one another."""
+    """Signs and sends the transactions of one account on one chain, one at a time, in the sequence
+    of nonces."""
 
     def __init__(self, chain: LiveChain, key: SandboxKey) -> None:
         self._chain = chain
@@ -268,11 +254,8 @@ class ChainAccount:
         payload: bytes = b"",
         gas: int | None = None,
     ) -> bytes:
-        """Signs a transaction with the account's next nonce; if ``gas`` is None, the gas limit is
-        estimated.
-
-        Raises Problem, for example if the transaction would revert.
-        """
+        """Signs a transaction with the account's next nonce. The gas limit is estimated if ``gas``
+        is None. Raises Problem, also if the transaction would revert."""
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -292,8 +275,7 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Returns the account's first nonce that is used neither in a block nor by a transaction
-        that waits in the pool."""
+        """Returns the account's first nonce that no transaction uses, in a block or waiting."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
@@ -306,22 +288,16 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs a transaction and submits it; returns its hash at once.
-
-        Raises Problem, and then nothing was sent. Set ``awaited`` to False if nobody waits for its
-        confirmations (see LiveChain.submit).
-        """
+        """Signs and submits a transaction and returns its hash at once. Raises Problem, and then
+        nothing was sent. ``awaited`` means the same as in LiveChain.submit."""
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
             return self._chain.submit(raw, awaited=awaited)
 
 
 class EvmNode:
-    """The EVM chains in a directory, by short name. A chain that is stored is opened, any other is
-    begun.
-
-    Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError.
-    """
+    """The EVM chains in a directory, by short name; missing ones are created. Needs a running event
+    loop. Raises ChainFileMismatch, LogDamaged, OSError."""
 
     def __init__(
         self,
@@ -362,11 +338,8 @@ class EvmNode:
         await asyncio.gather(*(chain.close() for chain in self.chains.values()))
 
     def account(self, chain: str, name: str) -> ChainAccount:
-        """Returns the sandbox's account ``name`` on a chain.
-
-        The same object is returned every time, so that its transactions are sent one after the
-        other. Raises KeyError for an unknown chain.
-        """
+        """Returns the sandbox's account on a chain, always the same object, so that its
+        transactions keep their sequence. Raises KeyError for an unknown chain."""
         account = self._accounts.get((chain, name))
         if account is None:
             account = ChainAccount(self.chains[chain], sandbox_key(self._key, name))

@@ -41,11 +41,8 @@ from swapdesk.sandbox.tables import ChainIds, chain_lines
 
 
 def run_node(data: Path, *, host: str, port: int, speed: Decimal, ids: ChainIds) -> int:
-    """Serves the chains; ``port`` 0 takes a free port.
-
-    Returns an exit code: 0 after a clean end, 2 if the options or the data directory cannot be
-    used.
-    """
+    """Serves the chains; ``port`` 0 takes a free port. Returns the exit code: 0, or 2 if the
+    options or the data cannot be used."""
     import uvloop
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)

@@ -36,8 +36,8 @@ _FIRST = 1_000_000
 
 _ENTRY_POINT = bytes.fromhex(ENTRY_POINT[2:])
 _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
-"""Code of the sandbox's own smart accounts (EIP-1167 proxies); only their calls can be read from
-the calldata."""
+"""Code of the sandbox's own smart accounts (EIP-1167 proxies), the only ones whose calls can be
+read."""
 
 CodeAt = Callable[[bytes], bytes]
 
@@ -48,9 +48,8 @@ CoinPayment = tuple[int, str, str, int]
 def inner_payments(
     to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
 ) -> Iterator[CoinPayment]:
-    """Yields the coin payments that the successful UserOperations of a transaction made. Yields
-    nothing for a transaction to any contract but the EntryPoint. ``code_at`` returns the code at an
-    address."""
+    """Yields the coin payments by successful UserOperations in a transaction to the EntryPoint.
+    ``code_at`` returns the code at an address."""
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)
@@ -82,8 +81,8 @@ COIN_GAS, TOKEN_GAS = 100_000, 200_000
 paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""A payment offers as its highest fee this many times the current base fee. If the base fee rises
-above that, the payment has to wait."""
+"""Factor from the current base fee to the highest base fee at which a payment is still executed;
+above that it waits."""
 _KNOWN = 4_096
 AT_ONCE = 500
 """Number of blocks that the books read in one step."""
@@ -148,7 +147,7 @@ class EvmWallets:
         return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """Returns None, because a payment waits in the mempool until it is in a block, and can only
+        """Returns None: a waiting payment stays in the mempool until it is in a block, and can only
         fail there."""
         return None
 
@@ -157,19 +156,14 @@ class EvmWallets:
         return self._live().head.number
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields the coin payments and token transfers in the blocks ``first`` to ``last``.
-
-        Coin payments by the sandbox's smart accounts are included. Those by other contracts are
-        not, because they leave no trace in a block.
-        """
+        """Yields coin payments and token transfers in the blocks ``first`` to ``last``. Coin
+        payments by contracts are missing, except those of the sandbox's smart accounts."""
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
             for transaction in block.transactions:
                 yield from payments_of(block, transaction, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Returns the balance of an address after the newest block, in the token's smallest
-        unit."""
         from swapdesk.sandbox.evm_world.genesis import balance_slot
 
         accounts = self._live().accounts
@@ -184,8 +178,8 @@ class EvmWallets:
 def payments_of(
     block: Block, transaction: MinedTransaction, code_at: CodeAt
 ) -> Iterable[IncomingPayment]:
-    """Yields the payments of coins and tokens that one transaction of a block made; nothing if the
-    transaction failed. ``code_at`` returns the code at an address."""
+    """Yields the coin and token payments of one transaction; none if it failed. ``code_at`` returns
+    the code at an address."""
     if not transaction.succeeded:
         return
     signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()

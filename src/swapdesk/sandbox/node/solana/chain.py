@@ -55,8 +55,8 @@ from swapdesk.sandbox.node.solana.terms import CHAIN
 
 
 class FirstState(Struct, frozen=True, array_like=True):
-    """The first snapshot of a chain: its genesis hash, the sandbox time at which it began, and its
-    accounts by address. Addresses and accounts are serialized."""
+    """A chain's first snapshot: genesis hash, sandbox time of its beginning, and serialized
+    accounts by address."""
 
     genesis: str
     began_ms: int
@@ -64,12 +64,8 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """An executed transaction and its effect.
-
-    ``raw`` is the transaction, ``error`` the error in Solana's JSON (None for success), and
-    ``meta`` the ``meta`` of ``getTransaction`` as JSON. The accounts that the transaction changed
-    are stored by address, in serialized form; a deleted account is None.
-    """
+    """An executed transaction, with its ``error`` (None for success) and ``meta`` in Solana's JSON.
+    The accounts that it changed are serialized; a deleted account is None."""
 
     height: int
     seconds: int
@@ -93,17 +89,14 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
 
 
 EXPIRED, REPEATED = "BlockhashNotFound", "AlreadyProcessed"
-"""Solana's names of the two reasons for which a transaction is not executed: its blockhash is not
-valid, or it was executed before."""
+"""Solana's names of two refusals: the blockhash is not valid, or the transaction was executed
+before."""
 
 
 class SolanaChain:
-    """The chain in ``directory``, which is begun if it does not exist there. ``now_ms`` returns
-    sandbox time in milliseconds.
-
-    Raises OSError, LogDamaged, and ChainFileMismatch if the stored chain began with other tokens or
-    keys.
-    """
+    """The chain in ``directory``, created if missing. ``now_ms`` returns sandbox time in
+    milliseconds. Raises OSError, LogDamaged, and ChainFileMismatch if the stored chain began with
+    other tokens or signing keys."""
 
     def __init__(self, directory: Path, key: bytes, now_ms: Callable[[], int]) -> None:
         self.genesis = genesis_hash(key)
@@ -142,12 +135,9 @@ class SolanaChain:
     def signed(
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
-        """Builds and signs a transaction with the newest blockhash; returns it with the last height
-        at which it is valid.
-
-        The first signer pays the fee. ``memo`` makes the transaction unique, because two equal
-        transactions would count as one.
-        """
+        """Returns a signed transaction and the last height at which it is valid. The first signer
+        pays the fee. Give each transaction its own ``memo``, because equal ones are executed only
+        once."""
         blockhash, last = self.blocks.latest(self.blocks.now().height)
         message = MessageV0.try_compile(
             signers[0].pubkey(),
@@ -160,13 +150,9 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns an outcome with the reason why a transaction must not be executed now; None if it
-        may be executed.
-
-        With ``any_blockhash`` its blockhash is not checked. A transaction that was executed before
-        is recognized by its message, because its signer can sign the same message again with
-        another signature.
-        """
+        """Returns the refusal of a transaction that must not be executed now, for example because
+        it already was; None if it may be executed. ``any_blockhash`` skips the check of its
+        blockhash."""
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)
@@ -175,11 +161,8 @@ class SolanaChain:
         return None
 
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
-        """Executes a transaction at most once; the result is durable when this returns.
-
-        A transaction that is not signed or cannot pay its fee has no effect. Raises OSError if the
-        result could not be stored, and then the transaction has no effect.
-        """
+        """Executes a transaction at most once; the result is durable on return. There is no effect
+        if it is unsigned or cannot pay its fee, or if OSError is raised."""
         refused = self.refusal(transaction)
         if refused is not None:
             return refused
@@ -227,19 +210,16 @@ class SolanaChain:
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
-        """Returns the transactions that name an address, the newest first.
-
-        ``before`` and ``until`` are signatures: only transactions older than the first and newer
-        than the second are returned. None or an unknown signature sets no limit.
-        """
+        """Returns the transactions that name an address, newest first, older than the signature
+        ``before`` and newer than ``until``. None or an unknown signature sets no limit."""
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
         places = self._naming.get(address, ())
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Returns the token accounts that ``owner`` has, sorted by address, each with its address,
-        its account and its decoded content."""
+        """Returns the owner's token accounts, sorted by address: address, account and decoded
+        content."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)
@@ -281,9 +261,7 @@ class SolanaChain:
 
 
 def first_accounts(machine: SolanaMachine, key: bytes) -> dict[bytes, bytes]:
-    """Returns the accounts with which the chain begins, in serialized form, by address: those that
-    hold the coins of the faucet, the maker and the exchanges, and the catalogue's mints with the
-    token accounts of their holders."""
+    """Returns the accounts with which the chain begins, serialized, by address."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
     lamports = wallet_lamports()
     wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}

@@ -7,12 +7,11 @@ CHAIN = "solana"
 PATH = "/solana"
 
 SLOT_MS = 400
-"""Milliseconds of sandbox time between two blocks. The interval ignores the speed of world time,
-because a blockhash expires after a number of blocks, which leaves its user a certain time."""
+"""Milliseconds of sandbox time between two blocks, at every speed, so that blockhashes stay usable
+long enough."""
 WINDOW = 150
 """Number of blocks for which a blockhash stays valid after its own block."""
 CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32
 """Number of blocks after which a transaction counts as confirmed, and as finalized."""
 SKIPPED_SLOTS = 21_600_000
-"""Difference between the slot and the height of a block, as if so many slots had passed without a
-block before the sandbox began. The two numbers differ so that programs which confuse them fail."""
+"""How far slots are ahead of block heights, so that programs which confuse them fail."""

@@ -33,10 +33,8 @@ SIGNATURE_SECONDS = 600
 
 
 class DexRefused(Exception):
-    """Raised if a request does not fit its quote, or if the swap would fail.
-
-    ``field`` is the wrong parameter of the request; None if no single parameter is wrong.
-    """
+    """Raised if a request does not fit its quote or the swap would fail. ``field`` is the wrong
+    parameter, None if not a single one."""
 
     def __init__(self, reason: str, field: str | None = None) -> None:
         super().__init__(reason)
@@ -45,9 +43,8 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """A question for the price of a swap. ``amount`` is in the smallest unit of ``token_in``.
-    ``slippage`` is in percent; None leaves it to the venue. ``sender`` and ``receiver`` are
-    addresses, None if they are not known yet."""
+    """A question for the price of a swap, in smallest units of ``token_in``. ``slippage`` is
+    percent, None leaves it to the venue. Unknown addresses are None."""
 
     token_in: Token
     token_out: Token
@@ -58,14 +55,9 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a venue promised with a quote; the plan is stored with the quote.
-
-    ``least`` is the smallest amount that may be paid: ``out`` minus the slippage. ``path`` lists
-    the contracts of the tokens on the way; the wrapped coin stands for a native coin. ``path`` is
-    empty for a market maker on Solana. ``fee`` is the part of the sold token that the venue keeps.
-    ``value`` is the wei that the transaction carries. Amounts are in the smallest unit of their
-    token.
-    """
+    """What a venue promised with a quote, in smallest units. ``least``, which is ``out`` minus the
+    slippage, is the least that the user may receive. ``fee`` is kept from the sold token, ``value``
+    is the transaction's wei. ``path`` has the wrapped coin for a coin."""
 
     amount: int
     out: int
@@ -102,15 +94,9 @@ class Plan(Struct, frozen=True):
 
 
 class DexPrice(Struct, frozen=True):
-    """What a venue would pay now, and what the swap costs.
-
-    ``gas`` is in gas units of the chain on which the wallet pays, 0 if the wallet sends no
-    transaction. ``gas_wei``, the network's costs, and the two fees are in the smallest unit of that
-    chain's native coin, which on Solana is the lamport. ``impact`` is the share of the price that
-    is lost because of the swap's size. ``needs_permission`` is True if the wallet has to approve or
-    sign before the venue may take its tokens; ``by_signature`` is True if a signature is enough.
-    ``pays_sender_only`` is True if the venue can pay nobody but the signer.
-    """
+    """What a venue would pay now, and its costs: ``gas`` in gas units (0 if the wallet sends
+    nothing), others in the native coin's smallest unit. ``impact`` is the share lost by the swap's
+    size. ``pays_sender_only``: nobody but the signer can be paid."""
 
     plan: Plan
     minutes: Decimal
@@ -162,12 +148,8 @@ class SwapToPrepare(AgreedSwap, frozen=True):
 
 
 class PreparedSwap(Struct, frozen=True):
-    """What the wallet has to send for a swap.
-
-    ``metadata`` describes the transaction and is shown with the order. ``settled_by_venue`` is True
-    if the wallet sends nothing, because the venue executes the swap itself once the order is
-    confirmed. ``notes`` are stored with the order, for the venue.
-    """
+    """What the wallet has to send for a swap; nothing if ``settled_by_venue``. ``metadata`` is
+    shown with the order, ``notes`` are stored for the venue."""
 
     metadata: dict[str, Any]
     settled_by_venue: bool = False
@@ -175,12 +157,8 @@ class PreparedSwap(Struct, frozen=True):
 
 
 class RouteExecution(AgreedSwap, frozen=True):
-    """The state of an order's swap, as far as it is known.
-
-    ``hash`` is the hash of the confirmed transaction; None if there is none yet. ``confirmed`` is
-    True once the order is confirmed; only then may a venue that settles by itself begin. ``notes``
-    are what the venue stored with the order.
-    """
+    """An order's swap as far as known. ``hash`` is None before a transaction is confirmed. A venue
+    that settles by itself may begin only once ``confirmed``."""
 
     notes: Mapping[str, str]
     confirmed: bool
@@ -207,8 +185,8 @@ class DexVenue(Protocol):
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable: ...
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
-        """Returns what ``owner`` has to approve or sign now. With ``by_permit`` a signature is
-        asked for instead of an approval, if the token supports that. Raises DexRefused."""
+        """Returns what ``owner`` still has to approve, or sign if ``by_permit`` and supported.
+        Raises DexRefused."""
         ...
 
     async def allowed(self, deal: Deal, owner: str) -> bool: ...

@@ -17,9 +17,8 @@ from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
-"""Kinds of venues that trade through pools. ``basalt`` swaps by a transaction of the trader;
-``fathom`` does the same and also accepts permits; ``isthmus`` has a solver that settles orders
-which the trader signed."""
+"""Kinds of pool venues: the trader's transaction (``basalt``), also with permits (``fathom``), or a
+solver that settles signed orders (``isthmus``)."""
 SOLVED_KINDS = ("isthmus",)
 """The kinds of venues that send transactions themselves, for which they need a wallet."""
 
@@ -45,11 +44,8 @@ def pool_venue(
     permits: Mapping[str, Permits],
     wallet: HotWallet | None = None,
 ) -> DexVenue:
-    """Builds a venue of one of POOL_KINDS.
-
-    ``contract`` is the address of the venue's router or settlement contract, the same on every
-    chain. Raises ValueError for any other kind, and for one of SOLVED_KINDS without ``wallet``.
-    """
+    """Builds a venue of one of POOL_KINDS. ``contract`` is its router or settlement contract on
+    every chain. Raises ValueError for another kind, or a missing ``wallet``."""
     match kind:
         case "basalt":
             return Basalt(provider, contract, pools, permits)

@@ -70,8 +70,8 @@ FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
 MARGIN = Fraction(12, 10_000)
 """Share of every swap that the maker keeps."""
 WIDEST = Fraction(30, 10_000)
-"""The share of the largest swap that the maker keeps in addition to MARGIN. For a smaller swap this
-share is smaller, in proportion to the swap's size."""
+"""Share of the largest swap that the maker keeps besides MARGIN; proportionally smaller for smaller
+swaps."""
 MOST_USD = 250_000
 """Value in dollars of the largest swap that the maker takes."""
 
@@ -83,12 +83,8 @@ counted in blocks."""
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
 ) -> tuple[int, Decimal] | None:
-    """Returns the amount that the maker pays for ``amount``, and the share of the value that is
-    lost because of the swap's size. Returns None if the maker would pay nothing, or if the value
-    exceeds MOST_USD.
-
-    Amounts are in the smallest unit of their token; prices are dollars per whole token.
-    """
+    """Returns what the maker pays, in smallest units, and the share of value lost by size. None for
+    nothing or above MOST_USD. Prices are dollars per whole token."""
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
         return None
@@ -111,11 +107,8 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 
 
 class Atoll(Unsigned):
-    """The market maker as an on-chain venue.
-
-    ``seed`` is the seed of the maker's key; the account of that key holds the tokens that the maker
-    pays with.
-    """
+    """The market maker as an on-chain venue. The account of the signing key made from ``seed``
+    holds its tokens."""
 
     def __init__(
         self,
@@ -249,8 +242,6 @@ class Atoll(Unsigned):
 
 
 def _swapped(execution: RouteExecution) -> LegReport:
-    """Returns the report of a finished swap. The amounts are those of the plan, because the
-    transaction is atomic: it pays exactly what both sides signed."""
     deal = execution.deal
     return LegReport(
         LegStatus.FINISHED,
@@ -294,11 +285,8 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """Returns the swap's transaction, signed by the maker but not by the user.
-
-    The maker's key is made from ``seed``. Raises ValueError if the transaction is larger than a
-    packet, or if the maker would swap with itself.
-    """
+    """Returns the swap's transaction, signed by the maker alone with the signing key from ``seed``.
+    Raises ValueError if too large, or if the maker would swap with itself."""
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)
     if owner == maker.pubkey():

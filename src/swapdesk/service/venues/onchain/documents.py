@@ -86,12 +86,8 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
 
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
-    """Returns the document that the owner signs to let ``settlement`` transfer the sold tokens by
-    Permit2.
-
-    The document contains the order (as its witness), so that the transfer is only valid with this
-    order. Nonce and deadline are those of the order.
-    """
+    """Returns the document by which the owner lets ``settlement`` take the sold tokens through
+    Permit2, only together with this order."""
     message = {
         "permitted": {
             "token": checksummed(order.sell),
@@ -128,11 +124,8 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """Splits a signature of 65 bytes in 0x-hex into its parts.
-
-    Returns None for a form that contracts reject: ``v`` has to be 27 or 28 (0 and 1 are read as
-    these), and ``s`` has to be in the lower half.
-    """
+    """Splits a 65-byte signature (0x-hex) into parts. None for what contracts reject: a ``v`` other
+    than 27 or 28 (or 0, 1), a high ``s``."""
     if len(text) != 132:
         return None
     raw = bytes.fromhex(text[2:])
@@ -186,13 +179,8 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain for signed permissions that the token accepts; None if it accepts
-    none.
-
-    The token is taken to accept them if a call of the method ``needed`` with ``arguments`` returns
-    one word (32 bytes). The result is also None if the domain hash that the token states does not
-    follow from its name and version. Raises NodeError.
-    """
+    """Returns the EIP-712 domain for signed permissions, None if the token accepts none, judged by
+    whether ``needed`` answers and its domain hash fits. Raises NodeError."""
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),
@@ -219,11 +207,8 @@ class Permits:
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """Returns the EIP-712 domain of the token's permits; None if the token takes no permits.
-
-        The result is also None if the domain found here does not have the hash that the token
-        states, because the token would then reject every signature.
-        """
+        """Returns the EIP-712 domain of the token's permits; None if it takes none, or if its
+        domain hash is not the expected one."""
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
         return self._domains[token]
@@ -261,8 +246,8 @@ def requirement(
     total: int = 1,
     metadata: dict[str, Any] | None = None,
 ) -> SignatureRequirement:
-    """Returns the request for the owner's signature of a document. ``step`` counts from 0;
-    ``total`` is the number of signatures that the owner has to make."""
+    """Returns the request for the owner's signature of a document. ``step`` counts from 0 to
+    ``total``."""
     return SignatureRequirement(
         data=document,
         type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,

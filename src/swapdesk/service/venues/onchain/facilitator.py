@@ -30,11 +30,8 @@ _DECIMALS = 6
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
-    """Reads from the token's contract what is needed to pay for calls in ``token``, and returns the
-    terms; ``pay_to`` receives the payments.
-
-    Raises NodeError, and ValueError if calls cannot be paid in this token.
-    """
+    """Returns the terms for paying calls in ``token`` to ``pay_to``, read from the token's
+    contract. Raises NodeError, and ValueError for an unsuitable token."""
     needed = erc20.AUTHORIZATION_STATE, (NOBODY, bytes(32))
     domain = await find_domain(reader, token, *needed)
     if domain is None:

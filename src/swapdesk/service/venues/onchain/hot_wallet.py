@@ -26,12 +26,8 @@ _GAS_SHARE = 4
 
 
 class HotWallet:
-    """A wallet with one secret key of 32 bytes, the same on every chain.
-
-    Its transactions are sent one at a time, because two with the same nonce would replace each
-    other at the node. With a ``store``, all processes that use the store take turns; without one,
-    only the callers in this process do.
-    """
+    """A wallet with one 32-byte secret key for all chains. It sends one transaction at a time,
+    because equal nonces replace each other. Processes take turns only with a ``store``."""
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
         self._secret = secret
@@ -49,13 +45,9 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call to the contract ``to`` in a transaction and returns the transaction's hash.
-        If ``note`` is given, it is called with the hash before the transaction is sent to the
-        chain.
-
-        Raises NodeError; its subclass EvmRefused means that the call would revert. Raises
-        StoreUnavailable only if nothing was sent.
-        """
+        """Sends a call in a transaction and returns its hash; ``note`` gets the hash before
+        sending. Raises NodeError, EvmRefused if it would revert, StoreUnavailable if nothing was
+        sent."""
         from eth_account import Account
 
         async with self._sending[reader.place.name], self._turn(reader) as still:
@@ -91,10 +83,8 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The contract of a venue that takes the sold token of a deal.
-
-    The sold token is the first of the deal's path. Methods raise NodeError.
-    """
+    """The contract of a venue that takes the sold token, the first of the deal's path. Methods
+    raise NodeError."""
 
     address: str
 
@@ -103,14 +93,8 @@ class Spender(Struct, frozen=True):
         return allowed >= deal.plan.amount
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
-        """Returns the approvals that ``owner`` has to send, for exactly the amount of the deal, in
-        the order in which they have to be mined. The list is empty if the allowance is large
-        enough.
-
-        Some tokens refuse to change an allowance that is not zero, so for these the allowance is
-        first set to zero. A simulated call finds out whether a token is one of them, because a list
-        of such tokens could be out of date.
-        """
+        """Returns the approvals to send, in sequence, for exactly the deal's amount; empty if none
+        is needed. Tokens that require it are first set to zero."""
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
         if allowed >= amount:
@@ -128,12 +112,8 @@ class Spender(Struct, frozen=True):
 
 
 class OwnTransaction(Struct, frozen=True):
-    """A transaction that the service sent.
-
-    ``receipt`` is None until the transaction is in a block. ``deep`` is the number of blocks from
-    that block to the newest, both included; the transaction is final once ``deep`` reaches
-    ``needed``.
-    """
+    """A transaction that the service sent. ``receipt`` is None before a block has it. It is final
+    once ``deep``, its confirmations, reaches ``needed``."""
 
     receipt: TransactionReceipt | None
     deep: int
@@ -145,9 +125,8 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns the state of a transaction that the service sent earlier. Returns None if the
-    transaction failed or the chain does not know it; the caller then has to send another one.
-    Raises NodeError."""
+    """Returns the state of a sent transaction. None if it failed or is unknown; another must then
+    be sent. Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:

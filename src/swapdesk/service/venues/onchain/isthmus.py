@@ -56,11 +56,8 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """An order with its signatures, as the solver submits it.
-
-    ``by_permit2`` is True if ``signature`` belongs to a Permit2 transfer whose witness is the
-    order, False if it belongs to the order itself.
-    """
+    """An order with its signatures for the solver. ``by_permit2``: ``signature`` is of a Permit2
+    transfer that contains the order, not of the order itself."""
 
     order: IntentOrder
     signature: DocumentSignature
@@ -302,9 +299,8 @@ class Isthmus(PoolsVenue):
     async def _settled(
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
-        """Returns the report of an order from its settlement transaction; FINISHED only once the
-        transaction is final. Returns None if the chain does not know the transaction or it
-        failed."""
+        """Returns the report of an order's settlement, FINISHED once final. None if the transaction
+        failed or is unknown."""
         sent = await looked_up(reader, transaction)
         if sent is None:
             return None

@@ -59,8 +59,8 @@ None if unknown."""
 
 
 class Meridian(Unsigned):
-    """The portal as an on-chain venue. ``assets`` holds, by chain, the name of the asset that each
-    token contract stands for. The relayer holds tokens of all these contracts."""
+    """The portal as an on-chain venue. ``assets`` names, by chain, the asset of each token contract
+    that the relayer holds."""
 
     def __init__(
         self,
@@ -137,10 +137,8 @@ class Meridian(Unsigned):
         return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
-        """Returns True if the relayer does not hold enough tokens for a payout.
-
-        This is checked before a swap is prepared, because afterwards the sold tokens are locked.
-        """
+        """Returns whether the relayer lacks tokens for a payout. Check before preparing a swap,
+        which locks the sold tokens."""
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
         (held,) = await reader.numbers([asked])
@@ -243,8 +241,7 @@ class Meridian(Unsigned):
 
 
 def _rescaled(units: int, decimals: int, wanted: int) -> int:
-    """Converts an amount in the smallest unit of a token with ``decimals`` to the smallest unit of
-    a token with ``wanted`` decimals, rounded down."""
+    """Converts smallest units between numbers of decimals, rounded down."""
     if wanted >= decimals:
         return int(units * 10 ** (wanted - decimals))
     return int(units // 10 ** (decimals - wanted))

@@ -68,9 +68,8 @@ MOST_HOPS = 3
 
 
 class PricedPath(Struct, frozen=True):
-    """A path of token contracts from pool to pool. ``paid`` is what the last pool pays, in the
-    smallest unit of the last token; ``impact`` is the share of the price that is lost because of
-    the swap's size."""
+    """A path of token contracts through pools. ``paid`` is its output in smallest units; ``impact``
+    is the share lost by the swap's size."""
 
     tokens: tuple[str, ...]
     paid: int
@@ -106,8 +105,8 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """Returns the path from ``start`` to ``end`` that pays most for ``amount`` now; the shorter
-        path if two pay the same; None if no path pays anything."""
+        """Returns the path that pays most for ``amount`` now, the shorter of equals; None if none
+        pays anything."""
         best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
@@ -160,8 +159,8 @@ class Pools:
         return self._readers[deal.token_in.chain_data.short_name]
 
     async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
-        """Prices a swap along the best path; returns None if no path pays anything. ``gas`` is the
-        gas of the transaction without its pools, ``gas_a_hop`` the gas of each pool on the path."""
+        """Prices a swap along the best path; None if no path pays. ``gas`` excludes the pools, each
+        of which adds ``gas_a_hop``."""
         view, path = await self.best(question.token_in, question.token_out, question.amount)
         if path is None:
             return None
@@ -176,8 +175,8 @@ class Pools:
         )
 
     def connects(self, token_in: Token, token_out: Token) -> bool:
-        """Returns True if both tokens are on the same chain and a path of pools connects them. A
-        pair of a coin and its wrapped form is not connected."""
+        """Returns whether a path of pools connects both tokens on one chain. A coin and its wrapped
+        form are not connected."""
         chain = token_in.chain_data.short_name
         if chain != token_out.chain_data.short_name or chain not in self._paths:
             return False
@@ -212,11 +211,8 @@ def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) 
 async def tried(
     reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
-    """Returns the transaction for the wallet to send, after the chain's node has simulated the call
-    successfully.
-
-    Raises DexRefused with the contract's reason if the simulation reverts.
-    """
+    """Returns the transaction for the wallet after a successful simulation. Raises DexRefused with
+    the contract's reason for a revert."""
     try:
         gas = await reader.client.estimate(call)
     except EvmRefused as refused:
@@ -240,13 +236,8 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns a report on the order's confirmed transaction, and the transaction's receipt, which
-    is None unless the report's status is FINISHED.
-
-    The status is FINISHED only after as many blocks as the chain requires. A transaction that the
-    chain does not know counts as on its way until it can no longer be executed, and as FAILED after
-    that.
-    """
+    """Returns a report on the confirmed transaction, with its receipt once FINISHED, after enough
+    blocks. An unknown transaction becomes FAILED when it can no longer be executed."""
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)
@@ -308,12 +299,9 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """Base class of venues that trade at the prices of ``pools``. Unless a subclass allows more,
-    both tokens need a contract, which excludes native coins.
-
-    ``contract`` is the address of the contract that takes the tokens, the same on every chain.
-    ``permits`` finds out, for each chain, which tokens accept permits.
-    """
+    """Base class of venues that trade at the prices of ``pools``, by default only tokens with
+    contracts. ``contract`` takes the tokens, on every chain. ``permits`` knows which tokens accept
+    permits, by chain."""
 
     def __init__(
         self, provider: SwapProvider, contract: str, pools: Pools, permits: Mapping[str, Permits]

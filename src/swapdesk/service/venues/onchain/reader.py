@@ -51,9 +51,8 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns the share (0 to 1) by which the price of this swap is worse than that of a very small
-    swap through the same pools. The pools' fees worsen both prices alike, so they do not affect the
-    result."""
+    """Returns the share (0 to 1) by which this price is worse than that of a tiny swap. Fees do not
+    count."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -70,11 +69,8 @@ def less(units: int, percent: Decimal) -> int:
 
 
 class ChainPlace(Struct, frozen=True):
-    """A chain that venues trade on.
-
-    ``name`` is the chain's short name and ``wrapped`` the contract of the wrapped native coin. A
-    transaction is final after ``confirmations`` blocks.
-    """
+    """A chain that venues trade on. ``wrapped`` is the wrapped coin's contract. Transactions are
+    final after ``confirmations`` blocks."""
 
     name: str
     chain_id: int
@@ -137,8 +133,8 @@ class OnchainReader:
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
-        """Returns the state at the newest block; a state read less than FRESH_SECONDS ago is
-        returned again. Callers that wait at the same time share one read."""
+        """Returns the state at the newest block, which may be FRESH_SECONDS old. Concurrent callers
+        share a read."""
         if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
         return await asyncio.shield(self._looking.begin(self._look))
@@ -180,9 +176,8 @@ class OnchainReader:
     async def aggregate(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[bytes | None]:
-        """Returns the answers to several contract calls, which are sent as one call; the answer is
-        None for a call that reverts. A call is the contract's address, the method and its
-        arguments."""
+        """Returns the answers to several contract calls, sent as one; None for a revert. A call is
+        (contract, method, arguments)."""
         if not calls:
             return []
         from eth_abi.abi import decode
@@ -201,8 +196,8 @@ class OnchainReader:
     async def numbers(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[int | None]:
-        """Returns the answers to several contract calls, each read as one number. The number is
-        None if the call reverts or its answer is too short."""
+        """Returns the answers to several contract calls as numbers; None for a revert or a short
+        answer."""
         return [
             None if answer is None or len(answer) < 32 else _number(answer, 0)
             for answer in await self.aggregate(calls)
