@@ -35,8 +35,8 @@ def authorities() -> str:
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
     """Returns an HTTP client's option ``verify`` for servers under ``url``: True for the system's
-    certificates, or a context with those of the set file. Raises OSError, with the file's name, if
-    it has none or cannot be read."""
+    certificates, or a context with the certificates of the file that was set. Raises OSError, with
+    the file's name, if that file is unusable."""
     import ssl
 
     if url.scheme != "https":

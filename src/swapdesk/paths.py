@@ -118,9 +118,9 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Removes other users' access to a home (mode 0700), unless a directory is shared, foreign or
-    the user's whole home. Returns a sentence for each that others could write to. Raises
-    UnsafePlace if they still can."""
+    """Removes other users' access to a home (mode 0700), except from directories that are shared,
+    another user's, or the whole home directory. Returns a sentence for each directory that others
+    could write to. Raises UnsafePlace if they still can."""
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
@@ -221,7 +221,8 @@ def without_mark(content: bytes) -> bytes:
 
 def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
     """Returns the content of a private file, without a byte order mark. Raises UnsafePlace if it is
-    no regular file, foreign, accessible to others, or larger than ``limit`` bytes."""
+    no regular file, belongs to another user, is accessible to others, or is larger than ``limit``
+    bytes."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
         raise UnsafePlace(f"{path} is a symbolic link")

@@ -94,8 +94,8 @@ class TomlDocument(Struct):
 
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
-    """Reads a TOML file. A missing one is empty; a broken one, or one above ``limit`` bytes, is
-    empty with a problem. With ``trusted``, so is a file that other users may write."""
+    """Reads a TOML file. A missing file gives an empty document. So does one that is broken, larger
+    than ``limit`` bytes or, with ``trusted``, writable by other users, but with a problem."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:

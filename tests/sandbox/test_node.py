@@ -228,14 +228,6 @@ def test_what_becomes_of_a_deposit(node: Node, name: str) -> None:
     assert audit(node) == []
 
 
-def test_a_leg_waits_until_its_deadline(node: Node) -> None:
-    leg, _ = open_leg(node)
-    advance(node, HOUR - 5)
-    assert report(node, leg)["status"] == LegStatus.WAITING
-    advance(node, 6)
-    assert report(node, leg)["status"] == LegStatus.EXPIRED
-
-
 def test_xrp_without_the_right_tag_is_nobodys(node: Node) -> None:
     more = {"units_in": "2500000000", "minimum": "10000000"}
     leg, to = open_leg(node, XRP, ETH, **more)
@@ -271,16 +263,6 @@ def test_a_fault_of_a_venue_meets_the_next_legs_there(node: Node) -> None:
     waiting, expired = LegStatus.WAITING, LegStatus.EXPIRED
     assert states == [waiting, waiting, expired, expired, waiting]
     assert node.call("fault_list", NoParams()) == []
-
-
-def test_clearing_faults_saves_the_leg(node: Node) -> None:
-    leg, to = open_leg(node)
-    sid = leg.key.partition(":")[0]
-    node.call("fault_add", FaultAdd(fault="fail_after_deposit", service_id=sid))
-    node.call("fault_clear", NoParams())
-    pay(node, BTC, to, 50_000_000)
-    advance(node, HOUR)
-    assert report(node, leg)["status"] == LegStatus.FINISHED
 
 
 def test_heights_follow_the_world(node: Node) -> None:
@@ -602,15 +584,6 @@ def test_a_node_that_is_down_takes_its_chain_with_it(node: Node) -> None:
     assert "bitcoin" not in node.call("chain_heights", NoParams())
     node.call("fault_clear", NoParams())
     exchanging(node, leg, to)
-
-
-def test_an_outage_that_counts_calls(node: Node) -> None:
-    leg, _ = open_leg(node)
-    node.call("fault_add", FaultAdd(fault="node_down", chain="ethereum", times=2))
-    for _ in range(2):
-        with pytest.raises(Problem, match="does not answer"):
-            report(node, leg)
-    assert status(node, leg) is LegStatus.WAITING
 
 
 async def test_other_chain_ids_than_those_of_the_world_are_refused(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from swapdesk.sandbox.exchange import (
     SimulatedExchange,
     closed,
     given_at,
+    latency_of,
     rate_name,
 )
 from swapdesk.sandbox.market import (
@@ -294,6 +295,13 @@ def test_an_exchange_is_closed_three_minutes_of_twenty() -> None:
     # The three minutes lie together, seen as a ring.
     assert sum(shut[minute] != shut[minute - 1] for minute in range(1, 21)) == 2
     assert not any(closed(VENUES["Halyard"], NOON + timedelta(minutes=m)) for m in range(60))
+
+
+def test_a_slow_exchange_is_slow_at_times() -> None:
+    moments = (NOON + timedelta(seconds=30 * number) for number in range(400))
+    slow = [told for at in moments if (told := latency_of(7, VENUES["Larboard"], at)) > 1]
+    assert 60 < len(slow) < 200
+    assert 1.5 <= min(slow) < max(slow) <= 2.5
 
 
 def test_the_name_of_a_rate_tells_when_it_was_given() -> None:

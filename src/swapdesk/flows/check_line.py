@@ -26,5 +26,4 @@ def refusal(lines: Iterable[CheckLine]) -> str:
 
 
 def texts(lines: Iterable[CheckLine], level: CheckLevel) -> list[str]:
-    """Returns the sentences of the lines that have this level."""
     return [line.text for line in lines if line.level == level]

@@ -153,8 +153,9 @@ class Desk:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connects to the service, also again. Open orders are loaded before this returns. With
-        ``follow`` all others are loaded too, the newest at once; otherwise each on demand."""
+        """Connects to the service, also after a restart of the sandbox. Orders that may still
+        change are loaded before this returns. With ``follow``, all others are loaded later; without
+        it, each on demand."""
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -202,7 +203,7 @@ class Desk:
     async def resume(self, patience: float | None = None) -> ResumeReport:
         """Looks up the outcomes that an earlier run left unknown, and tracks the orders found.
         ``patience`` limits the time in seconds, which is safe only if nothing is created
-        afterwards; None does not."""
+        afterwards; None sets no limit."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

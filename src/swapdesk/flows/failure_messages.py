@@ -218,7 +218,7 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Returns ``failure`` with a warning about the payment that was sent with the call, if any: its
+    """Returns ``failure`` with a warning about the payment that was sent with the call, if any. Its
     payee may take the money until it expires, whatever the service answered."""
     if error.payment is None:
         return failure

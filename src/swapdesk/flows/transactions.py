@@ -150,8 +150,8 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
-    """Returns the transactions of intents that are named by one of ``names`` and a number:
-    ``name#0``, ``name#1`` and so on."""
+    """Returns the transactions of the intents called ``name#0``, ``name#1`` and so on, for each of
+    ``names``."""
     return [
         transaction for transaction in signed if transaction.intent_id.rpartition("#")[0] in names
     ]
@@ -159,8 +159,8 @@ def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTran
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
     """Returns the transaction with one of these purposes that is not final and decides the
-    payment's state; otherwise None. Leave out cancellations, which share the intent of what they
-    cancel."""
+    payment's state; otherwise None. Callers must leave out cancellations, which have the intent of
+    the transaction that they cancel."""
     return decisive(
         [
             transaction
@@ -216,8 +216,8 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` counts, even if it is still open. ``reason`` is the
-    last message of chain or wallet. ``error`` is what ended the waiting early."""
+    """How far a payment came. ``transaction`` is the one whose state counts; it may still be open.
+    ``reason`` is the last message of chain or wallet. ``error`` is what ended the waiting early."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -228,9 +228,9 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """Returns the outcome of a transaction signed as a single step. Without effect it has
-        ``code`` and the message ``in_vain``. While unknown, ``meanwhile`` says where the money
-        is."""
+        """Returns the outcome of a transaction signed as a single step. If it had no effect, the
+        outcome has ``code`` and the message ``in_vain``. While the result is unknown, ``meanwhile``
+        says where the money is."""
         transaction = self.transaction
         if transaction.state is State.DONE:
             return Outcome(hash=transaction.hash)
@@ -277,8 +277,8 @@ NotAgreed."""
 
 
 class Turn(Struct, frozen=True):
-    """The next of ``total`` signatures for a batch's orders. It pays ``payees`` deposits, or funds
-    the smart account if that is 0. ``need`` is what it takes of one token."""
+    """The next of ``total`` signatures for a batch's orders. It pays ``payees`` deposits or, if
+    that is 0, funds the smart account. ``need`` is the amount of one token that it signs for."""
 
     need: Sum
     payees: int
@@ -354,8 +354,8 @@ class StillOpen(Exception):
 
 
 class Entry:
-    """Records one transaction in the journal, step by step. This base class records nothing, for
-    transactions that pay nobody. ``fresh`` says that this run began the entry."""
+    """Records one transaction in the journal, step by step. This base class records nothing and is
+    for transactions that pay nobody. ``fresh`` is True if this run began the entry."""
 
     fresh = True
 
@@ -380,9 +380,9 @@ class Entry:
 
 
 class ActEntry(Entry):
-    """Records a wallet transaction as an operation of the journal; ``act`` is that of an earlier
-    run. An ended operation is not reopened. Raises ClaimTaken, before anything is sent, if another
-    one already pays for the same thing."""
+    """Records a wallet transaction as an operation of the journal. ``act`` is the operation if an
+    earlier run began it; one that has ended is not reopened. Raises ClaimTaken, before anything is
+    sent, if another operation already pays for the same thing."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -429,9 +429,9 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One transaction that the trader signs as a single step. ``review`` shows it and may refuse.
-    ``transaction``, if an earlier run signed it, is sent again unchanged. ``replaces`` has the same
-    nonce; the chain executes only one of the two."""
+    """One transaction that the trader signs as a single step. ``review`` shows it before it is
+    signed and may refuse. If an earlier run signed it, ``transaction`` is sent again unchanged.
+    ``replaces`` has the same nonce; the chain executes only one of the two."""
 
     client: Callable[[], Awaitable[WalletClient]]
     clock: Clock
@@ -461,9 +461,9 @@ class Step(Struct, frozen=True, kw_only=True):
         return findings[0].sentence if findings else "It is not understood."
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Signs the transaction if necessary, sends it, and waits until it or what it replaces is
-        final. ``phrase`` is what the trader typed, if asked. Raises WalletError if nothing was
-        sent."""
+        """Signs the transaction if necessary, sends it, and waits until it or the one that it
+        replaces is final. ``phrase`` is what the trader typed, if the review asked for it. Raises
+        WalletError for a failure before anything was sent."""
         client, signed = await self.client(), self.transaction
         transactor = Transactor(client, self.clock, OWN, watch=self.watch)
         if signed is None:
@@ -503,8 +503,8 @@ class Transactor:
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
-        """Returns the signed transaction that has paid the intent or may still pay it, even if
-        never sent, so that no other is signed; None if there is none."""
+        """Returns the signed transaction that has paid the intent or may still pay it, even if it
+        was never sent; None if there is none. Continue it instead of signing another."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]
@@ -597,9 +597,9 @@ class Transactor:
         contested: bool = False,
     ) -> Delivered:
         """Sends a signed transaction, unchanged and repeatedly, until it or another one with its
-        nonce is final, and records that. Stops at ``until`` or by the pace. If ``wanted`` returns
-        False, it is not sent any more and, if no node has seen it, given up. ``contested`` says
-        that another one may be executed at any moment."""
+        nonce is final, and records that. Stops at ``until`` or when the pace's time is over. Once
+        ``wanted`` returns False, it is not sent any more and, if no node has seen it, given up.
+        ``contested`` is True if another one with its nonce may be executed."""
         entry.signed(signed.hash)
         self._watch.seen(signed)
         delivered = await self._delivered(signed, wanted, until, contested)
@@ -636,8 +636,9 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Sends the transaction if the chain does not have it and ``wanted``, or gives it up if it
-        was never sent. Returns the one that decides the payment's state."""
+        """Sends the transaction if the chain does not have it and ``wanted`` is True; otherwise
+        gives it up if it was never sent. Returns the transaction that decides the payment's
+        state."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
         state = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)

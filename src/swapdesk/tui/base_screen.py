@@ -111,7 +111,6 @@ class ScreenVerbs:
         return any(not state_of(standings.get(verb, True)).hidden for verb in verbs)
 
     def hints(self, verbs: Working) -> list[CommandState]:
-        """Returns the footer entries for ``verbs``, in the same order."""
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
     def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:

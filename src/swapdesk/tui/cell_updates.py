@@ -143,8 +143,8 @@ class CellCompositor(Compositor):
     """Textual's compositor with updates that write few bytes."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
-        """Yields region, clip and rows of each visible widget, limited to the rows that ``crop``
-        touches. Textual 8.2.8 would render all rows of such a widget."""
+        """Limits the rendered rows to those that ``crop`` touches; Textual 8.2.8 would render all
+        of them."""
         if crop is None:
             yield from super()._get_renders()
             return

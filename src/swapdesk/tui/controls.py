@@ -39,7 +39,7 @@ class Creates(Protocol):
 
 
 class Signings(Protocol):
-    """The controller of everything that the desk signs: swaps on chains, deposits, groups of a
+    """The controller of everything that the desk signs: swaps on chains, deposits, payments of a
     batch, revoked allowances and withdrawals."""
 
     @property

@@ -105,7 +105,7 @@ class KeyQueue:
 
     async def _next(self, *, waited: bool = False) -> None:
         """Gives out the first waiting event that the page in view may get, and drops events meant
-        for another page. ``waited`` is True if the second for a further letter is over."""
+        for another page. ``waited`` is True once the wait for a further letter is over."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()

@@ -40,8 +40,8 @@ Answer = TypeVar("Answer")
 
 class Page(DeskScreen):
     """A page of the running desk. A subclass sets ``NAME`` and, in ``SPENDS``, the kind of API
-    calls that its keys make. Only the page in view is told what happened, but one that missed a
-    change of balances is told on its return."""
+    calls that its keys make. A page that is out of view is not told of changes, but later learns
+    that balances changed."""
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
@@ -129,8 +129,8 @@ class Page(DeskScreen):
         """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called on the page in view when the orders with the service ids ``ids`` changed. Empty if
-        the order stream's state or a create request changed."""
+        """Called on the page in view when the orders with the service ids ``ids`` changed. ``ids``
+        is empty if the state of the order stream or a create request changed."""
 
     def swaps_changed(self) -> None:
         """Called on the page in view when a swap that is being signed made a step, needs the user,
@@ -315,8 +315,8 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns the header to draw on an idle screen: ``shown``, the present one, if ``state``
-    differs from it only in ages or in a read budget that is not low."""
+    """Returns ``shown``, the present header, if ``state`` differs from it only in ages or in a read
+    budget that is not low; otherwise ``state``."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:

@@ -89,8 +89,9 @@ PATIENCE_SECONDS = 1.5
 
 
 class KeyRest:
-    """Waits for pauses between keys, for at most ``patience`` seconds in total. :meth:`key` is
-    called at every key. The event loop's time counts, because the desk's clock may run faster."""
+    """Waits for pauses between key presses, for at most ``patience`` seconds in total. :meth:`key`
+    is called at every key. Seconds are those of the event loop, because the desk's clock may run
+    faster."""
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest

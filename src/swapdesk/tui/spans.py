@@ -22,8 +22,8 @@ GAP = 2
 
 
 class Span(Struct):
-    """A piece of text in one role, a named colour of ``themes/README.md``. A cell with ``amount``
-    is masked as a whole if the user hides amounts; one with ``count`` never is."""
+    """A piece of text in one role, a named colour of ``themes/README.md``. ``amount`` marks a table
+    cell that is masked as a whole if the user hides amounts; ``count`` marks one that never is."""
 
     text: str
     role: str = "foreground"
@@ -60,7 +60,6 @@ def line_of(content: LineLike, role: str = "foreground") -> Line:
 
 
 def width_of(content: LineLike) -> int:
-    """Returns how many terminal cells ``content`` takes."""
     width = 0
     # Called for every cell of every row: a generator costs a resumption for each span.
     for span in line_of(content):

@@ -375,8 +375,8 @@ class SafeApp(App[ReturnType]):
         name: str | None = None,
         pause: bool = False,
     ) -> Timer:
-        """Starts a timer that always fires. Textual's own does not if its time passes before it
-        begins to wait, and a resize could then be lost."""
+        """Starts a timer that always fires. Textual's own timer never fires if its time passes
+        before it begins to wait."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer

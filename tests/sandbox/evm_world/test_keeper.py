@@ -245,10 +245,6 @@ def shifted(code: str, percent: str) -> dict[str, Decimal]:
     return {**PRICES, code: PRICES[code] * (1 + Decimal(percent) / 100)}
 
 
-def test_pools_at_the_market_are_left_alone() -> None:
-    assert plan(map(at_genesis, POOLS), PRICES, RICH) == []
-
-
 @settings(deadline=None)
 @given(st.sampled_from(POOLS), st.integers(-900, 900), st.booleans())
 def test_a_pool_comes_back_to_the_market(pool: Pool, points: int, first: bool) -> None:

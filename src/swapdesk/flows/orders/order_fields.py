@@ -118,9 +118,9 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns :func:`against_promise` if it is beyond ``NOTICED`` percent, up or down. None
-    otherwise, before the deposit arrived, after a failure or refund, and if another provider took
-    over."""
+    """Returns by how many percent the payout differs from the quoted amount, if by more than
+    ``NOTICED``; otherwise None. None also before the deposit arrived, after a failure or refund,
+    and if another provider took over."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -129,8 +129,8 @@ def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def deposit_doubted(order: Order, intent: Intent | None) -> bool:
-    """Returns whether payout or refund suggest that another amount arrived than asked for, which
-    the service does not report (contract 8.1). False for a DEX swap."""
+    """Returns whether the payout or refund suggests that not the requested amount arrived. The
+    service does not report what arrived (contract 8.1). False for a DEX swap."""
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:

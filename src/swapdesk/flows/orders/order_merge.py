@@ -124,9 +124,9 @@ def ended(display: str | None) -> bool:
 
 
 def may_follow(before: str | None, after: str | None) -> bool:
-    """Returns whether ``after`` may be shown once ``before`` was. Progress never goes back, and an
-    unknown state replaces only a missing, unknown or waiting one, because such an order must not be
-    paid."""
+    """Returns whether the state ``after`` may be shown once ``before`` was. Progress never goes
+    back. An unknown state replaces only a missing, unknown or waiting one: nobody may pay an order
+    in an unknown state."""
     if before is None or before == after:
         return True
     if before in _AFTER_END:
@@ -224,8 +224,8 @@ def contradicts(known: Order, seen: Order) -> str | None:
 
 
 def _broken_promise(known: Order, seen: Order) -> str | None:
-    """Returns what became worse for an unpaid order with a fixed rate: the rate is no longer fixed,
-    or the payout is lower. None if nothing did."""
+    """Returns what became worse for an unpaid order with a fixed rate, as a sentence: the rate is
+    no longer fixed, or the payout is lower. None if nothing did."""
     if not known.fixed or seen.in_status not in _UNTOUCHED:
         return None
     if "fixed" in seen.model_fields_set and not seen.fixed:

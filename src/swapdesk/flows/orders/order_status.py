@@ -620,7 +620,7 @@ def _notes(
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
     """Returns how much less than the deposit was refunded, as the end of a sentence; empty if
-    nothing is missing. Without a deposit on chain it does not claim that the provider kept the
+    nothing is missing. If no chain shows the deposit, it does not claim that the provider kept the
     difference."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:

@@ -16,8 +16,9 @@ from swapdesk.flows.intents.intent import Intent
 
 class BatchPayment(Struct, frozen=True):
     """The payment of an order by a bundle, one transaction that pays many orders. ``state`` is
-    prepared before it is sent, done once the deposit address has the money, and refused if others
-    were paid but not this order. ``money`` and its short form ``place`` end with a full stop."""
+    prepared before the bundle is sent, done once the deposit address has the money, and refused if
+    the bundle paid other orders but not this one. ``money`` and its short form ``place`` end with a
+    full stop."""
 
     state: State
     money: str

@@ -99,7 +99,7 @@ class TrackedOrder(Struct, frozen=True):
     @property
     def trouble(self) -> str | None:
         """The code of a problem that the user has to deal with: money stuck after the end, or a
-        transaction that failed on its chain. None without one."""
+        transaction that failed on its chain. None if there is no such problem."""
         swap = self.swap_payment
         if swap is not None and swap.failure is not None and not self.not_signed:
             return swap.failure

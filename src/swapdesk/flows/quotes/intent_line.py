@@ -192,9 +192,9 @@ def parse_intent_line(
     check: CheckPayee | None = None,
     private: bool = False,
 ) -> IntentLine:
-    """Returns what the line ``text`` says; a fault is in the result, never raised. ``choose`` and
-    ``sold`` count presses of the keys that select the next token bought (then sold) and only the
-    next token sold. A ``private`` send takes only tokens that fit the recipient."""
+    """Returns what the line ``text`` says. Never raises; the result states a fault. ``choose`` and
+    ``sold`` count the presses of the keys that select the next token bought and the next token
+    sold. ``private`` selects only tokens that can be sent privately to the recipient."""
     if not text.strip():
         return IntentLine("empty")
     if len(text) > LONGEST:

@@ -51,7 +51,7 @@ class WishRefused(ValueError):
 
 class Rotation(Struct, frozen=True):
     """Payout wallet rotation: a private route pays from a wallet that did not pay the last
-    ``lookback`` orders (contract 6.18). ``deviation`` is the most that it may cost, in percent.
+    ``lookback`` orders (contract 6.18). ``deviation`` is the largest accepted loss in percent.
     ``fallback`` accepts a route without rotation."""
 
     deviation: Decimal = Decimal(5)

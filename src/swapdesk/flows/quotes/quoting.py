@@ -103,8 +103,8 @@ def typed_amount(text: str, token: Token) -> Decimal:
 
 
 def lost_digits(amount: Decimal) -> str:
-    """Returns a sentence with the amount that the service will receive, because it computes in
-    binary doubles and loses digits of ``amount``. Empty if it loses none."""
+    """Returns a sentence with the amount that the service will receive, if its binary doubles lose
+    digits of ``amount``; otherwise empty."""
     if survives_double(amount):
         return ""
     sent = exact_amount(as_double(amount))
@@ -118,8 +118,8 @@ def bounds_of(
     receive: bool = False,
 ) -> Bounds | None:
     """Returns the smallest minimum and the largest maximum of ``types``. None if the limits of a
-    type lack a minimum, or if no limits are known. ``receive`` takes the limits of the amount that
-    arrives."""
+    type lack a minimum, or if no limits are known. With ``receive``, the bounds are for the amount
+    that arrives."""
     if limits is None:
         return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
@@ -163,7 +163,6 @@ For ``typed``, below 30 %, the user types the percentage. More is ``refused``.""
 
 
 def share(percent: Decimal | None) -> Decimal | None:
-    """Returns the percentage rounded to six decimal places; None remains None."""
     return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
 
 
@@ -205,8 +204,8 @@ def value_difference(
     price_out: Decimal | None = None,
 ) -> ValueDifference:
     """Returns how the value that arrives, after fees, differs from the value sent. ``price_in`` and
-    ``price_out`` are the token list's prices in USD. They replace the service's own value of the
-    output if that is far higher."""
+    ``price_out`` are the token list's prices in USD; they replace the service's own value of the
+    output if that value is far higher."""
     quote = row.quote
     value_in = quote.amount_in_usd
     if value_in is None and price_in is not None:
@@ -325,8 +324,8 @@ class QuoteDesk:
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
         """Asks for every route, with one call for each kind of rate. A failed call is repeated if
-        ``on_repeat`` allows it. The error of one failed call of two is in ``refused``. Raises
-        ClientError if no call succeeded."""
+        ``on_repeat`` allows it. If one of two calls fails, its error is in ``refused`` of the
+        result. Raises ClientError if none succeeded."""
         rows: list[tuple[Quote, datetime]] = []
         asked_at: datetime | None = None
         refused: ClientError | None = None
@@ -463,7 +462,8 @@ def find_intermediate_token(
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """Returns the row of the newer ``result`` for the provider and route of ``before``; None if it
-    is gone or pays nothing. For a private route that is the best one with the same kind of rate."""
+    is gone or pays nothing. A private route names no provider; the best one with the same kind of
+    rate counts."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)

@@ -220,8 +220,8 @@ def case_file(
     program: Mapping[str, str],
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
-    """Returns the support case as a file. ``shown`` kinds of facts are not masked. ``secrets`` of
-    this desk are left out in any case. ``program`` is from :func:`program_facts`."""
+    """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
+    ``secrets`` of this desk are left out in any case. ``program`` is from :func:`program_facts`."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))

@@ -106,7 +106,7 @@ class Searched(Struct, frozen=True):
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
     """Returns a function that maps each word to the journaled order whose id begins with it, if
-    there is exactly one. It returns nothing if the journal cannot be read."""
+    exactly one does. Without a readable journal it maps no word."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -602,7 +602,7 @@ class OrderSearch:
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
         """Returns the transaction with the hash ``text``, None if the node does not know it, or why
-        it did not answer. ``reader`` None asks the ledger of a sandbox."""
+        the node did not answer. If ``reader`` is None, the ledger of a sandbox is asked."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
@@ -799,7 +799,7 @@ def _order_told(body: bytes) -> str | None:
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
     """Returns the spellings of a transaction hash to ask a node for; empty if its chain has no such
-    hashes. ``reader`` None stands for the ledger of a sandbox."""
+    hashes. If ``reader`` is None, the ledger of a sandbox is asked."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))

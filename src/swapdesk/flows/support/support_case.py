@@ -650,9 +650,9 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """Returns an intent line to swap again a refund or an order that expired unpaid: ``0.49994
-    btc.bitcoin eth.ethereum``. Otherwise empty, also if a chain shows a payment to the expired
-    order."""
+    """Returns a line to swap a refund again, or the amount of an order that expired unpaid:
+    ``0.49994 btc.bitcoin eth.ethereum``. Empty for other orders, and if a chain shows a payment to
+    the expired one."""
     order = tracked.order
     display = display_of(order)
     left = order.refund_amount if display == DisplayStatus.REFUNDED else None

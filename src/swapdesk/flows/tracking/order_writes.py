@@ -97,8 +97,9 @@ class OrderWrites:
             self._collecting = self._background.start("collecting figures", self._collect)
 
     async def flush(self) -> bool:
-        """Writes the queued states to the journal, except those that only change amounts and times,
-        and announces all. Returns False if the journal did not take them."""
+        """Writes the queued states to the journal and announces them. States with only new amounts
+        or times are announced but not written. Returns False if the journal did not take all
+        states."""
         if self._untold:
             names, self._untold = list(self._untold), set()
             self._written(names)

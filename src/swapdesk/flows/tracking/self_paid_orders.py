@@ -55,8 +55,8 @@ class BatchPayments(Protocol):
 
 
 class BatchedOrders:
-    """The orders created by batches of this desk, with the payments of their groups as the journal
-    has them."""
+    """The orders created by batches (files with many recipients) of this desk, with their payments
+    in the journal."""
 
     def __init__(self, ledger: Ledger, payments: BatchPayments) -> None:
         self._ledger = ledger
@@ -86,9 +86,9 @@ class BatchedOrders:
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``tracked`` with its payment and marked as created by a batch of this desk, if
-        the journal has the batch of ``seen``, the order's newest state. Call it again later if
-        not."""
+        """Returns ``tracked`` marked as created by a batch of this desk, with its payment.
+        Unchanged if the journal does not have the batch that ``seen``, the order's newest state,
+        names; it may have it later."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -101,7 +101,7 @@ class BatchedOrders:
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """Returns ``tracked`` with its payment by a batch. Unchanged if it belongs to none, was
-        confirmed singly, or has a deposit that the service has seen."""
+        confirmed on its own, or has a deposit that the service has seen."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -171,9 +171,9 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Returns how far an unseen DEX swap is paid; None if its transaction may have been sent, or if
-    the venue settles it (``settles``). ``acts`` are the order's operations in the journal.
-    ``closed`` says that the service no longer waits, so that nothing will be signed."""
+    """Returns how far a DEX swap is paid that the service has not seen. None if its transaction may
+    have been sent, or if the venue settles it (``settles``). ``acts`` are the order's operations in
+    the journal. ``closed`` is True if the service no longer waits for the payment."""
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
     failure: SwapFailure = "not-signed"

@@ -153,7 +153,6 @@ class Tracker:
         return self._known.get(service_id)
 
     def known(self) -> Iterator[TrackedOrder]:
-        """Returns an iterator over the loaded orders, in no particular sequence."""
         return iter(self._known.values())
 
     @property
@@ -539,7 +538,7 @@ class Tracker:
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
         """Returns ``before`` with a new verdict on its deposit address if the output in ``seen``
-        decides that. Without a usable journal it can only hide the address."""
+        decides that. Without a usable journal, the verdict can only hide the address."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:

@@ -78,8 +78,8 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """Returns an entry of ``keymap`` whose key a second command on the same screen has: (id, id of
-    the second command, key). None if there is none."""
+    """Returns an entry of ``keymap`` whose key another command of a screen also has, as (id, id of
+    that command, key); None if there is none."""
     order = list(keymap)
     for at in reversed(range(len(order))):
         name = order[at]

@@ -146,7 +146,8 @@ class BatchController(Controller):
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
         """Replaces the batch by a new one. ``batch_id`` is its journal id, if it has one.
-        ``unpaid`` is the id of the still unpaid batch whose failed rows it repeats, or None."""
+        ``unpaid`` is the id of an earlier batch that still has to be paid and whose failed rows the
+        new one repeats."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 

@@ -99,10 +99,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Returns the signing session that pays for a batch's orders, and continues it up to
-        ``until`` if it is not running. ``group_id`` is the journal id of these orders. Raises
-        KeyError if it is unknown, Stopped if the payment cannot continue, and
-        JournalUnavailable."""
+        """Returns the signing session that pays a group of a batch's orders, and continues it up to
+        the stage ``until``. ``group_id`` is their journal id. Raises KeyError for an unknown id,
+        Stopped if the payment cannot continue, and JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)

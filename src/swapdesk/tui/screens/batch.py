@@ -400,8 +400,7 @@ class BatchScreen(Page):
             self._below.show(*rows_below(plan, int(keys[-1])))
 
     def facts(self, plan: BatchPlan) -> list[Fact]:
-        """Returns the facts for the pane below the table, for example totals, groups and
-        signatures."""
+        """Returns the facts for the pane below the table, such as totals and signatures."""
         budget, made = self.link.api.budget if self.link is not None else None, self.made
         progress, means = self.progress, self.work.means
         built = gas = paid = stopped = ""
@@ -457,7 +456,6 @@ class BatchScreen(Page):
 
     @on(LineTable.Highlighted)
     def show_row(self) -> None:
-        """Redraws the pane below the table because the cursor moved to a different row."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
         self.refresh_keys()
@@ -1267,10 +1265,9 @@ def plan_facts(
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
-    """Returns the facts about a plan: totals, arrivals, orders, calls, signatures and gas.
-    ``means`` is what the wallets have; ``exchanges`` and ``reads`` are the remaining calls, None if
-    unknown. With ``asks`` an unknown balance is mentioned, because the totals are still to be paid.
-    Empty texts are left out."""
+    """Returns the facts about a plan (the checked rows of a batch), such as totals, orders and gas.
+    ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining calls, None if
+    unknown. With ``asks`` an unknown balance is mentioned. Empty texts are left out."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.

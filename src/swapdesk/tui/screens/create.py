@@ -172,8 +172,8 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: why the create key does not work, what it does, or
-        what became of the order. ``lack`` is why the wallet cannot pay, if it cannot."""
+        """Returns the last line of the panel: what the create key does, why it does not work, or
+        what became of the order. ``lack`` is why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -210,8 +210,8 @@ class CreateScreen(Page):
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """Returns the key that asks for a new quote now. While a field has the focus that is no
-        letter, which the field would take as text."""
+        """Returns the key that asks for a new quote now. While a text field has the focus it is a
+        control key, because the field takes letters."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:

@@ -372,7 +372,6 @@ class CreateForm(Vertical):
         self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
     def show(self) -> None:
-        """Draws the results of the last check under the fields."""
         checked = self.checked
         _show_address(self._recipient, checked.recipient, self._hidden)
         asked = bool(self._inputs["memo"].value) or checked.recipient.ok
@@ -428,8 +427,8 @@ class CreateForm(Vertical):
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes a name such as ``@b`` in the focused address field; a complete name gives way
-        to the next one. Returns a sentence if no name fits, otherwise None."""
+        """Completes a name such as ``@b`` in the focused address field, or takes the next name if
+        it is complete. Returns a sentence if no name fits, otherwise None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -464,8 +463,8 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """Fills ``memo`` into the field ``name``, or empties it, so that the memo of a former
-        address does not go to the new one. A memo that the user typed stays."""
+        """Fills ``memo`` into the field ``name``, or empties the field, so that the memo of a
+        former address does not go to the new one. A memo that the user typed stays."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -762,7 +761,7 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
     """Returns the rows of the panel, shortened by the steps of :data:`LESS` to fit into ``height``
-    rows. More rows are returned if they cannot; 0 means no limit."""
+    rows if possible. A ``height`` of 0 means no limit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
@@ -820,6 +819,6 @@ LESS: tuple[Callable[[Fact], Fact | None], ...] = (
     _brief_least,
     _chain_beside,
 )
-"""The steps that shorten the panel, in order. Each shortens a fact, or drops it by None."""
+"""The steps that shorten the panel, in order. Each returns a shorter fact, or None to drop it."""
 ROOMY_STEPS = 2
 """How many first steps of :data:`LESS` keep the empty rows between facts."""

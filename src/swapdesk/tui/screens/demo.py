@@ -369,7 +369,7 @@ class DemoScreen(Page):
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
     """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time by the
-    sandbox's clock. ``come`` is how many were reached."""
+    sandbox's clock. ``of`` is the number of stages, ``come`` how many were reached."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),

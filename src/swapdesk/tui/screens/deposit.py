@@ -329,8 +329,8 @@ class DepositCodeScreen(DepositPage):
 
 
 def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
-    """Returns what the user has to pay and where. None unless the order waits for its deposit and
-    its address may be shown. ``simulated`` chains exist only in the sandbox."""
+    """Returns what the user has to send and to which address. None unless the order waits for its
+    deposit and its address may be shown. ``simulated`` is True for a chain of the sandbox."""
     order = tracked.order
     if deposit_phase(tracked, now) is not DepositPhase.WAITING:
         return None
@@ -364,8 +364,8 @@ def network_of(tracked: TrackedOrder) -> str:
 def deposit_state(
     tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
 ) -> DepositState:
-    """Returns what the deposit card shows. ``simulated`` chains exist only in the sandbox. ``lack``
-    is why the wallet cannot pay; None if it can."""
+    """Returns what the deposit card shows. ``simulated`` is True for a chain of the sandbox.
+    ``lack`` is why the wallet cannot pay; None if it can."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order

@@ -333,8 +333,8 @@ class OrderScreen(OneOrderPage):
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """Returns a fact for each transaction that this desk sent for the order, and for another one
-    that the service names as the deposit. ``live`` chains have explorers."""
+    """Returns a fact for each transaction that this desk sent for the order, and for a different
+    one that the service names as the deposit. ``live`` is True if explorers know the chains."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -451,8 +451,8 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Returns all facts of an order. ``made`` are its transactions in the journal. ``live`` chains
-    have explorers."""
+    """Returns all facts of an order. ``made`` are its transactions in the journal. ``live`` is True
+    if explorers know its chains."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)

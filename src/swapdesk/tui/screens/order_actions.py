@@ -108,8 +108,8 @@ class OrderActions(Page, bare=True):
         self.show_notice(notice)
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
-        """Returns the state of the key that pays the deposit of ``tracked``. If it is not
-        ``payable``, the key is hidden unless a payment is under way."""
+        """Returns the state of the key that pays the deposit of ``tracked``. If the order is not
+        ``payable`` now, the key is hidden unless a payment is under way."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")

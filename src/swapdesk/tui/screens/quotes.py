@@ -761,9 +761,9 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """Returns the sentence for a table without rows. ``asking`` is how many seconds ago quotes were
-    requested, or None. ``turn`` counts a repetition, as ``2 of 3``; otherwise empty. ``answered``
-    says that the service answered at all."""
+    """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
+    requested; None if no answer is awaited. ``turn`` counts attempts, as ``2 of 3``, or is empty.
+    ``answered`` is True if the service has answered."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""

@@ -166,7 +166,7 @@ class IntentReading(Struct, frozen=True):
 
 class SwapScreen(Page):
     """The first page, where one typed line starts a swap. Below are earlier swaps and open orders.
-    The line's limits are requested after a pause in typing."""
+    The limits of the tokens are requested after a pause in typing."""
 
     NAME = "Swap"
     VERBS = (
@@ -247,7 +247,6 @@ class SwapScreen(Page):
         return next(iter([session for session in signings if session.waits] or signings), None)
 
     def swaps_changed(self) -> None:
-        """Redraws the rows about the swaps and payments that are being signed."""
         from swapdesk.tui.screens.sign import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
@@ -327,8 +326,9 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins the symbol of a token, False if
-        its first letter is meant as a key, and None if only the next letter can decide."""
+        """Returns True if ``text``, typed on the empty line, begins the symbol of a token, and
+        False if its first letter is meant as a command key. Returns None if only the next letter
+        can decide."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -540,8 +540,8 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """Returns the line with the name after its last ``@`` completed, or the next name if it was
-        complete. Unchanged if no name fits; None without an ``@``."""
+        """Returns the line with the name after its last ``@`` completed or, if it is complete,
+        replaced by the next name. Returns None without an ``@``."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -734,8 +734,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` pairs keys with the pages that they open.
-    ``whose`` is this desk's account in the sandbox, or empty."""
+    """Returns what is shown under an empty line. ``keys`` has pairs of a keyboard key and the page
+    that it opens. ``whose`` is this desk's account in the sandbox, or empty."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []

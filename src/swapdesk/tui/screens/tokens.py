@@ -158,7 +158,6 @@ class TokenTable(LineTable):
         self.can_focus = False
 
     def show(self, found: Iterable[TokenRow]) -> None:
-        """Replaces the rows by the tokens ``found``, in the same order."""
         needs = self._layout.needs
         self.set_rows(
             Sketch(row.id, partial(token_table_row, row), needs(numbers(row))) for row in found
@@ -167,7 +166,8 @@ class TokenTable(LineTable):
 
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` gets the
-    chosen token as text, such as ``usdc.base``; without it, the first page's line does."""
+    chosen token as text, such as ``usdc.base``. If it is None, the first page's line gets that
+    text."""
 
     NAME = "Tokens"
     SPENDS = "quote"

@@ -308,7 +308,7 @@ class PassphraseOverlay(Overlay[Secret]):
 
 class WalletsScreen(Page):
     """The page with the accounts of this profile: what each has, which contracts may take how much
-    of that, and how much the wallet may sign. Keys here lock the wallet and change the limits."""
+    of that, and how much the wallet may sign. Its keys lock the wallet and change the limits."""
 
     NAME = "Wallets"
     SPENDS = "read"

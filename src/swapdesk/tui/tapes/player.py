@@ -121,8 +121,8 @@ class Player:
     # keys of the user, asked by the application
 
     def keeps(self, event: Key | Paste) -> bool:
-        """Returns True if a key or paste of the user must not reach the desk. While a tape plays
-        without a reader none does; ``ctrl+c``, which stops the tape, never does."""
+        """Returns True if the desk must not get a key or paste of the user: ``ctrl+c``, which stops
+        the tape, and everything else unless a person plays along."""
         if event in self._own:
             self._own.remove(event)
             return False

@@ -102,7 +102,6 @@ class Cast:
         self._events.append((self._seconds(), "m", name))
 
     def end(self) -> None:
-        """Ends the recording. What is drawn afterwards is not recorded."""
         self._ended = True
 
     def lines(self, title: str) -> Iterator[str]:

@@ -27,8 +27,8 @@ LEAST = 8
 
 class Payment(Struct, frozen=True):
     """What the user has to pay. ``amount`` is the text of ``exact``. ``memo`` is None if the chain
-    needs none. ``note`` explains another spelling of the amount by the service. A ``simulated``
-    chain exists only in the sandbox."""
+    needs none. ``note`` is shown if the service writes the amount differently. ``simulated`` is
+    True for a chain of the sandbox."""
 
     network: str
     amount: str

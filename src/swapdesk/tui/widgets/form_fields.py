@@ -149,7 +149,6 @@ class FilterField(TextField):
         return self.value.strip()
 
     def open(self) -> None:
-        """Shows the line and moves the focus to it."""
         self.add_class("-open")
         self.focus()
 
@@ -161,7 +160,6 @@ class FilterField(TextField):
             self.redraw()
 
     def close(self) -> None:
-        """Hides the line and clears its text and hint."""
         self.say("")
         self.remove_class("-open")
         self.set_value("")

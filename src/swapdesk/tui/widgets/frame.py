@@ -269,8 +269,8 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Returns the money line. ``notice`` replaces its left half, or ``brief``, which is always
-    shown whole. What does not fit becomes short, and then the right half is cut."""
+    """Returns the money line. ``notice`` replaces its left half; if there is no room for
+    ``notice``, ``brief`` does. Other texts take their short forms if necessary."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

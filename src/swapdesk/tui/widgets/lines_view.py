@@ -233,8 +233,6 @@ class HeadLine(LinesView):
 
 
 class RuleRow(LinesView):
-    """A widget that draws a thin rule between two blocks."""
-
     DEFAULT_CSS = """
     RuleRow { height: 1; }
     """

@@ -111,7 +111,6 @@ def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
 
 
 def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
-    """Returns the row with the column names."""
     rows, _ = folded(fields)
     label, signed, beside = _columns(rows, width)
     also = width >= ROOMY and any(row.units is not None for row in rows)

@@ -164,7 +164,7 @@ def stage_mark(level: str) -> StageMark:
 
 def pair_spans(tracked: TrackedOrder) -> Line:
     """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what
-    arrived or came back or, before that, what the order names."""
+    arrived or came back or, before that, the expected payout."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -237,13 +237,12 @@ class OrderList(LineTable):
         return any(drawn.group is Group.OPEN for drawn in self._drawn.values())
 
     def running_in_view(self) -> list[str]:
-        """Returns the service ids of the open orders that are visible now."""
         drawn = {key: self._drawn.get(key) for key in self.visible_keys()}
         return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Sets the columns for a wide screen or a normal one. After True, which reports a change,
-        the caller must fill the table again."""
+        """Sets the columns for a wide screen or a normal one. Returns True if they changed; the
+        caller must then fill the table again."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -252,16 +251,14 @@ class OrderList(LineTable):
         return True
 
     def say(self, sentence: LineLike) -> None:
-        """Removes all rows and shows ``sentence`` instead."""
         self._drawn.clear()
         self._open_label = None
         self.set_empty(sentence)
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws the rows of ``orders``. After False the caller must fill the table again, because
-        an order is new or moved elsewhere, or ``skipped``, the number of unreadable orders,
-        changed."""
+        """Redraws the rows of ``orders``. Returns False if the caller must fill the table again,
+        for example because an order is new. ``skipped`` is the number of unreadable orders."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()

@@ -171,7 +171,6 @@ class Question(Struct, frozen=True):
     folds: bool = False
 
     def answers(self, typed: str) -> bool:
-        """Returns True if ``typed`` is the phrase of this question."""
         if self.folds:
             return typed.lower() == self.phrase.lower()
         return typed == self.phrase

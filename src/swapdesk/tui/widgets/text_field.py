@@ -361,7 +361,6 @@ class PassphraseField(TextField):
         super().__init__(secret=True, limit=MOST, **place)
 
     def take(self) -> Secret:
-        """Returns the typed pass phrase and empties the field."""
         phrase = Secret(self.value)
         self.forget()
         return phrase
