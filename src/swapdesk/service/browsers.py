@@ -44,13 +44,13 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
     (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
 ]
-"""Headers of the answer to a preflight request. They allow every website, because a preflight does
-not name the partner; a page that the partner does not allow is refused later."""
+"""Headers of the answer to a preflight request. They allow every website, because a preflight names
+no partner; the partner's list is checked later."""
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED for a page of another website that sends an API key or opens the order
-    stream (``stream``). ``sent`` are headers by lower-case name."""
+    """Raises ACCESS_DENIED for a page of another website that sends an API key or, with ``stream``,
+    opens the order stream. ``sent`` are headers by lower-case name."""
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
         return
@@ -108,7 +108,7 @@ def origin_of(text: str) -> str:
 
 def readable_by(origin: str, caller: Caller) -> Headers:
     """Returns the response headers that let a page of ``origin`` read the answer. Raises
-    ACCESS_DENIED if the partner does not allow it."""
+    ACCESS_DENIED if the partner does not allow that origin."""
     allowed = caller.partner.allowed_origins
     if caller.key is not None or not allowed:
         return EVERY_PAGE

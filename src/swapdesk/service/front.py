@@ -22,7 +22,7 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
 """Pattern of a host name or an address, without brackets."""
 
 _MOST_PROXIES = 32
-"""Largest number of entries that are read of a forwarding header; further entries are ignored."""
+"""Largest number of entries of a forwarding header that are read."""
 _AUTHORITY = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -90,8 +90,8 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address, the rightmost that is no trusted proxy's, and the other
-        parameters of its entry. None if there is no address."""
+        """Returns the caller's address, which is the last one that is no trusted proxy's, and the
+        other parameters of its entry. None if there is no address."""
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
             address = _node(node)

@@ -41,7 +41,7 @@ class PartnerWatch:
         self._looked = begun
 
     async def require(self) -> None:
-        """Reads the partners from the store if the last successful read is too long ago. Raises
-        StoreUnavailable, after which the caller must accept no key."""
+        """Reads the partners again if the last read is too old. Raises StoreUnavailable, and then
+        no API key may be accepted."""
         if self._looked is not None and self._clock.monotonic() - self._looked > KNOWN_SECONDS:
             await self.look()

@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Knows whether this process's clock agrees with the database's, within ``tolerance``. None,
-    for a service's only process, means always."""
+    """Knows whether this process's clock agrees with the database's, within ``tolerance``. If that
+    is None, this is the service's only process, and its clock counts as right."""
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
         self._store = store

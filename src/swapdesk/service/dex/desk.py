@@ -65,7 +65,8 @@ CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
 SOUGHT = "sought"
-"""In an order's ``detail``: when the chain was last searched for its unreported transaction."""
+"""Key in an order's ``detail``: when the chain was last searched for a transaction that no client
+reported."""
 
 _QUOTE_ENDS = "quoteExpires"
 
@@ -101,8 +102,8 @@ class Sightings(Protocol):
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns whether the chain knows the transaction ``sent`` yet. Raises Foreign if the
-        transaction is not the order's, and NodeError."""
+        """Returns whether the chain already knows the transaction with the hash ``sent``. Raises
+        NodeError, and Foreign if the transaction is not the order's."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
@@ -155,8 +156,7 @@ class EvmSightings:
 
 
 class SolanaSightings:
-    """Finds transactions on Solana. A transaction's id is the payer's signature of the order's
-    message."""
+    """Finds transactions on Solana, where a transaction's id is the payer's signature."""
 
     def __init__(self, client: SolanaClient) -> None:
         self._client = client
@@ -234,7 +234,8 @@ class DexDesk(Room):
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
         """Returns the calls to send and the documents to sign before the venue may take the tokens;
-        may be empty. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
+        both may be empty. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR,
+        SERVICE_UNAVAILABLE."""
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
         missing = await asked(
@@ -309,10 +310,10 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records the owner's report of the order's transaction, or consent that the venue settles
-        the order. Returns False if the chain does not know the transaction yet. Raises NOT_FOUND,
-        BAD_REQUEST, ALREADY_SUBMITTED, VALIDATION_ERROR (not the order's transaction), INVALID_SWAP
-        (the order has ended)."""
+        """Records the owner's report of the order's transaction, or the owner's consent that the
+        venue settles the order. Returns False if the chain does not know the transaction yet.
+        Raises NOT_FOUND, BAD_REQUEST, ALREADY_SUBMITTED, VALIDATION_ERROR if the transaction is not
+        the order's, INVALID_SWAP if the order has ended."""
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
             if order.detail.get(BY_VENUE) is True:
@@ -375,9 +376,9 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Searches the chain, when it is time, for the transaction that no client reported; returns
-        the changes of ``detail``. Orders that no client was told of are left out, because any match
-        would belong to another order."""
+        """Searches the chain, when it is time, for a transaction that no client reported; returns
+        the changes of ``detail``. An order that no client was told of is not searched for, because
+        a match would belong to another order."""
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = self._execution(order)

@@ -36,8 +36,8 @@ _NO_GAS = "AA21"
 
 Intervention = Literal["fail", "withdraw", "hold"]
 Intervene = Callable[[str], Intervention | None]
-"""A function that takes the id of a group and returns the operator's decision about the group's
-bundle; None if the operator has made none."""
+"""A function that returns the operator's decision about the bundle of the batch with this id; None
+if there is none."""
 
 _INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
 _EXPIRED = "The orders expired before the smart account could pay"
@@ -81,8 +81,7 @@ class BundleWatch:
                 await within(self._clock, seconds, self._woken.wait())
 
     async def step(self) -> int:
-        """Checks the outcome of every open bundle once; returns the number of bundles that are
-        still open afterwards."""
+        """Checks the outcome of every open bundle once; returns how many are still open."""
         if self._bundler is None:
             return 0
         left = 0
@@ -149,8 +148,6 @@ class BundleWatch:
         return await bundler.landed(bundle.chain, batch.hash)
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
-        """Returns the reason why the bundler will never take an operation that it refused; None if
-        it still can."""
         if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"

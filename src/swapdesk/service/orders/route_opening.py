@@ -69,8 +69,8 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """Error code with which a fixed order fails if its venue refuses, because it never changes
-        its route."""
+        """Error code with which a fixed order fails if its venue refuses; its route never
+        changes."""
 
 
 class Opening(Room):
@@ -80,9 +80,9 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Opens an order's legs; returns it as waiting for its deposit or as failed, or as another
-        worker left it. With ``ask_first``, venues are first asked whether the leg exists. Raises
-        OpeningUnknown after CARRY_SECONDS."""
+        """Opens an order's legs. Returns the order as waiting for its deposit, as failed, or as
+        another worker left it. With ``ask_first``, venues are first asked whether they have opened
+        the leg already. Raises OpeningUnknown, at the latest after CARRY_SECONDS."""
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:
@@ -166,8 +166,8 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Opens all legs, the paying one first, and returns the deposit instructions of the first
-        and second leg (None on a standard route)."""
+        """Opens all legs, beginning with the one that pays the receiver. Returns the deposit
+        instructions of the first and the second leg; the latter is None on a standard route."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":

@@ -74,7 +74,7 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""Factor by which an amount must be inside a route's bounds for the pair's bounds to need no
+"""How many times inside a route's bounds an amount must be for the pair's bounds to need no
 search."""
 
 
@@ -111,7 +111,6 @@ def _whole_side(question: RouteQuestion) -> bool:
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
-    """Returns whether prices alone show that the amount is well inside the pair's bounds."""
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
     routes_priced = priced(routes)
@@ -134,8 +133,8 @@ class QuoteEngine(Room):
         self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(self._clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
-        """Returns the rows of all routes that the query asks for; a route without a price has a row
-        that states the reason."""
+        """Returns the rows of all routes that the query asks for. A route without a price has a row
+        with the reason."""
         asked = quotes_asked(self._catalog, self._venues, caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
@@ -178,9 +177,9 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes to execute now, not stored: standard routes before private ones, best
-        first. Without ``refundable``, routes that need a refund address are left out. Raises
-        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
+        """Returns quotes that can be executed now, not stored: standard before private routes, each
+        best first. If ``refundable`` is False, routes that need a refund address are left out.
+        Raises AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
         routes = [*ranked(answer.standard), *best_per_pair(answer.private)]
@@ -203,9 +202,9 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most and fits ``choice``; None if there is none or
-        its price impact is too large. ``exclude`` lists routes as venue codes; ``markup`` is
-        percent."""
+        """Returns the floating route that pays most and fits ``choice``. None if there is none, or
+        if its price impact is too large. ``exclude`` lists routes by their venue codes; ``markup``
+        is in percent."""
         question = RouteQuestion(
             token_in,
             token_out,
@@ -228,8 +227,8 @@ class QuoteEngine(Room):
         return next(iter(ranked(usable)), None)
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
-        """Returns what the best route pays now, in the token received; None if no route has a
-        price. Routes that would be filtered count, too."""
+        """Returns what the best route, even a filtered one, pays now in the token received; None if
+        no route has a price."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
@@ -295,8 +294,6 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the pair's widest bounds on standard routes with a price at both ends; None if
-        there are none."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -352,8 +349,9 @@ class QuoteEngine(Room):
         return answer, await self._pricing.refusal(answer, question)
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
-        """Prices routes and refuses amounts outside the pair's bounds, for questions without
-        filters. Amounts sent are checked on private routes with floating rates only."""
+        """Prices routes and refuses amounts outside the pair's bounds, unless the question has
+        filters. Amounts received are checked on all routes; amounts sent only on private routes
+        with floating rates."""
         pair = question.token_in, question.token_out
         markup = question.terms.markup
         searches: list[asyncio.Task[VenueLimits | None]] = []

@@ -51,16 +51,15 @@ class Store:
 
     @classmethod
     async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
-        """Connects to PostgreSQL. ``world`` identifies the service that owns the database; with
-        None the owner is not checked. Raises SchemaError and StoreUnavailable."""
+        """Connects to PostgreSQL. ``world`` identifies the owning service; None skips that check.
+        Raises SchemaError and StoreUnavailable."""
         # On use: the embedded service does without the library.
         from swapdesk.service.store.postgres import PostgresDatabase
 
         return cls(await PostgresDatabase.open(place, world))
 
     async def check_schema(self) -> None:
-        """Raises SchemaError if a newer release has migrated the database to a schema that this
-        release must not use."""
+        """Raises SchemaError if a newer release has migrated the database beyond this release."""
         rows = await self.database.look(schema.VERSION_ROW)
         schema.check_version(next(iter(rows), None))
 

@@ -26,7 +26,7 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 SETTLE_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 _DECIMALS = 6
-"""Decimals of the dollar amounts in which the prices of calls are stated (contract 14.4)."""
+"""Decimals of the prices of calls, which are stated in dollars (contract 14.4)."""
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:

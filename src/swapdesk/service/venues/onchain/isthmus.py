@@ -56,8 +56,8 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """An order with its signatures for the solver. ``by_permit2``: ``signature`` is of a Permit2
-    transfer that contains the order, not of the order itself."""
+    """An order with its signatures, for the solver. If ``by_permit2`` is True, ``signature`` is
+    that of a Permit2 transfer containing the order, otherwise that of the order."""
 
     order: IntentOrder
     signature: DocumentSignature
@@ -143,11 +143,8 @@ _FEE = Decimal("0.1")
 
 
 class Isthmus(PoolsVenue):
-    """The intent venue.
-
-    ``pools`` give its prices; the wallet ``solver`` submits orders to the settlement contract,
-    which settles an order only once.
-    """
+    """The venue for signed orders. ``pools`` give its prices; the wallet ``solver`` submits the
+    orders, and the contract settles each only once."""
 
     def __init__(
         self,

@@ -59,8 +59,8 @@ None if unknown."""
 
 
 class Meridian(Unsigned):
-    """The portal as an on-chain venue. ``assets`` names, by chain, the asset of each token contract
-    that the relayer holds."""
+    """The portal as an on-chain venue. ``assets`` names, by chain, the asset of each token
+    contract. The relayer holds all these tokens."""
 
     def __init__(
         self,
@@ -241,7 +241,6 @@ class Meridian(Unsigned):
 
 
 def _rescaled(units: int, decimals: int, wanted: int) -> int:
-    """Converts smallest units between numbers of decimals, rounded down."""
     if wanted >= decimals:
         return int(units * 10 ** (wanted - decimals))
     return int(units // 10 ** (decimals - wanted))
