@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from generator.markdown import sentence
-from generator.source import assignments, calls, constant, modules, words
+from generator.source import assignments, calls, constant, modules, paths, text, words
 
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 RAISED = ("bad_input", "refused_as", "own_refusal", "not_confirmed", "CommandError")
@@ -35,12 +36,10 @@ def raised_codes() -> Iterator[tuple[str, str]]:
 
 def literal_codes(*folders: str) -> Iterator[tuple[str, str]]:
     """Every text of the source that looks like a code of several words, with its file."""
-    for folder in folders:
-        for path, tree in modules(folder):
-            for node in ast.walk(tree):
-                value = node.value if isinstance(node, ast.Constant) else None
-                if isinstance(value, str) and "_" in value and CODE.fullmatch(value):
-                    yield value, path
+    for path in chain.from_iterable(map(paths, folders)):
+        for value in re.findall(r'"(\w+)"', text(path)):
+            if "_" in value and CODE.fullmatch(value):
+                yield value, path
 
 
 def codes_in(node: ast.AST | None, within: ast.AST, path: str) -> list[str]:

@@ -23,10 +23,14 @@ def text(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
 
 
+def paths(folder: str) -> list[str]:
+    """The paths of all modules of a folder."""
+    return [file.relative_to(ROOT).as_posix() for file in sorted((ROOT / folder).rglob("*.py"))]
+
+
 def modules(folder: str, *naming: str) -> Iterator[tuple[str, ast.Module]]:
     """Every module of a folder by its path; only those that call one of ``naming``, if any."""
-    for file in sorted((ROOT / folder).rglob("*.py")):
-        path = file.relative_to(ROOT).as_posix()
+    for path in paths(folder):
         if not naming or any(f"{name}(" in text(path) for name in naming):
             yield path, module(path)
 

@@ -9,18 +9,15 @@ import sys
 __version__ = "1.0.0"
 
 SITE = ""
-"""Address of the documentation site, with a slash at its end; empty as long as the project owns no
-domain. No other domain may be named here: strangers could register it later, and people who hold
-money follow such links. A release that has a site sets the address here; the program, the site and
-its ``llms.txt`` read this value."""
+"""Address of the documentation site, with a slash at its end; empty while the project owns no
+domain. Never name a foreign one: strangers could register it, and people who hold money follow such
+links."""
 
 BAD_INPUT = 2
 """The exit code if the input or the environment is refused before a command starts."""
 
 
 def _refusal() -> str:
-    """Returns a sentence that says why swapdesk cannot run on this Python or system; empty if it
-    can run."""
     if sys.version_info < (3, 11):  # noqa: UP036  only pip compares it before
         found = ".".join(str(part) for part in sys.version_info[:3])
         return f"swapdesk needs Python 3.11 or newer, and this is {found} ({sys.executable})."

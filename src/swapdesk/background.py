@@ -19,9 +19,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-"""The longest pause, in seconds, before a task that a defect stopped is started again. The pause
-doubles after each defect. If the task then runs for at least this long, the next pause is
-``FIRST_PAUSE``."""
+"""Longest pause in seconds, doubled from ``FIRST_PAUSE``, before a defective task starts again."""
 TOLD_AGAIN = 600.0
 """The time in seconds for which ``on_defect`` is called only once for the same defect of the same
 task."""
@@ -40,8 +38,8 @@ class Defect(Struct, frozen=True):
 
 
 class Silence:
-    """Logs that a peer stops answering, with one line when its silence begins and one when it ends,
-    instead of one line for each failed request."""
+    """Logs the silence of a peer with one line at its beginning and one at its end, instead of one
+    for each request."""
 
     def __init__(self, logger: logging.Logger, whose: str) -> None:
         self._log = logger
@@ -60,8 +58,8 @@ class Silence:
 
 
 class SharedWork(Generic[T]):
-    """Work that runs at most once at a time: if a run is in progress, ``begin`` returns its task
-    instead of starting another. The run continues if the caller that began it is cancelled."""
+    """Work that runs at most once at a time: ``begin`` returns the task in progress, if any. It
+    continues if its caller is cancelled."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -78,8 +76,7 @@ class SharedWork(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def over(self) -> None:
-        """Waits until the present run has ended, whether it succeeds, fails or is cancelled.
-        Returns at once if there is none."""
+        """Waits until the present run, if any, has succeeded, failed or been cancelled."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -90,8 +87,8 @@ class SharedWork(Generic[T]):
 
 
 class BackgroundTasks:
-    """The background tasks of one desk. ``on_defect`` is called on the event loop with every
-    defect. A task's name completes the sentence "A defect stopped …"."""
+    """The background tasks of one desk. ``on_defect`` gets every defect on the event loop. A task's
+    name completes "A defect stopped …"."""
 
     def __init__(self, clock: Clock, on_defect: Callable[[Defect], None] | None = None) -> None:
         self.on_defect = on_defect
@@ -102,8 +99,8 @@ class BackgroundTasks:
         return asyncio.create_task(self.keep(task, work), name=task)
 
     async def keep(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``work`` until it returns or is cancelled. After a defect, the defect is reported
-        and ``work`` is run again. ``task`` is its name in the report."""
+        """Runs ``work`` until it returns or is cancelled. A defect is reported under the name
+        ``task``, and ``work`` starts again."""
         pause = FIRST_PAUSE
         while True:
             began = self._clock.monotonic()
@@ -134,8 +131,8 @@ class BackgroundTasks:
         return False
 
     def tell(self, defect: Defect) -> None:
-        """Logs a defect, and passes it to ``on_defect`` unless the same defect of the same task was
-        passed on within the last ``TOLD_AGAIN`` seconds."""
+        """Logs a defect, and passes it to ``on_defect`` unless it was passed on within the last
+        ``TOLD_AGAIN`` seconds."""
         log.error("%s", defect, exc_info=defect.error)
         now = self._clock.monotonic()
         key = (defect.task, repr(defect.error)[:200])
@@ -148,9 +145,8 @@ class BackgroundTasks:
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Runs all coroutines until they have ended. If one raises an error, cancels the others and
-    raises this error. A TaskGroup is not used because on Python 3.11 it loses a cancellation that
-    coincides with a failing child."""
+    """Runs all coroutines until they have ended. An error of one cancels the others and is raised.
+    (A TaskGroup on Python 3.11 may lose a cancellation.)"""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:
         return
@@ -163,8 +159,8 @@ async def together(*work: Coroutine[Any, Any, None]) -> None:
 
 
 async def within(clock: Clock, seconds: float, work: Awaitable[Any]) -> bool:
-    """Runs ``work`` for at most ``seconds`` of the clock. Returns True if the work ended in time;
-    otherwise cancels the work and returns False. Raises what ``work`` raises."""
+    """Runs ``work`` for at most ``seconds`` of the clock. Returns False, after cancelling it, if it
+    did not end in time."""
     doing = asyncio.ensure_future(work)
     waiting = asyncio.ensure_future(clock.sleep(seconds))
     try:

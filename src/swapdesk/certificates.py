@@ -21,9 +21,8 @@ _chosen: str | None = None
 
 
 def trust(file: str) -> None:
-    """Sets the file whose certificates are trusted from now on in this process. An empty ``file``
-    stands for the system's certificates. Before the first call, the environment variable
-    ``SSL_CERT_FILE`` names the file."""
+    """Sets the file of trusted certificates for this process; empty for the system's. Until then,
+    ``SSL_CERT_FILE`` names it."""
     global _chosen
     _chosen = file
 
@@ -35,11 +34,9 @@ def authorities() -> str:
 
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
-    """Returns the value for an HTTP client's option ``verify``, for servers under ``url``: True for
-    the system's certificates, or a context with the certificates of the file that was set. For
-    plain HTTP the context is empty, because loading certificates would cost time and memory for
-    nothing. Raises OSError, with the file's name, if the file contains no certificate or cannot be
-    read."""
+    """Returns an HTTP client's option ``verify`` for servers under ``url``: True for the system's
+    certificates, or a context with those of the set file. Raises OSError, with the file's name, if
+    it has none or cannot be read."""
     import ssl
 
     if url.scheme != "https":

@@ -27,8 +27,8 @@ def iso(moment: datetime) -> IsoTime:
 
 
 class Clock(Protocol):
-    """A source of time, passed as an argument. ``now`` returns the time with the zone UTC;
-    ``monotonic`` returns seconds that only grow, comparable within this process."""
+    """A source of time. ``now`` is in UTC; ``monotonic`` is in seconds that only grow, within this
+    process."""
 
     def now(self) -> datetime: ...
 
@@ -41,17 +41,15 @@ _LOOK_SECONDS = 1.0
 
 
 async def until(clock: Clock, moment: datetime) -> None:
-    """Waits until ``clock`` shows ``moment``. The clock may jump meanwhile: a sandbox's clock can
-    be moved forward, and any machine's clock jumps after sleep. The clock is therefore read at
-    least once a second."""
+    """Waits until ``clock`` shows ``moment``. The clock may jump meanwhile, after sleep or in a
+    sandbox."""
     while (left := (moment - clock.now()).total_seconds()) > 0:
         await clock.sleep(min(left, _LOOK_SECONDS))
 
 
 def through_suspend() -> Callable[[], float]:
-    """Returns a function that returns monotonic seconds, including the time for which the machine
-    sleeps if the system allows it. Quotes and deadlines expire while a laptop is closed, but
-    ``time.monotonic`` does not count that time on Linux and macOS."""
+    """Returns a function that returns monotonic seconds, if possible with the time for which the
+    machine sleeps. ``time.monotonic`` lacks that on Linux and macOS."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":
@@ -61,9 +59,8 @@ def through_suspend() -> Callable[[], float]:
 
 
 class SystemClock:
-    """The machine's time plus ``offset`` in seconds, which is 0 for a live profile. ``monotonic``
-    also counts the time for which the machine was suspended. The parameters ``monotonic`` and
-    ``wall`` replace the machine's clocks, for a repeatable run of the sandbox."""
+    """The machine's time plus ``offset`` in seconds, which is 0 on a live profile. ``monotonic``
+    and ``wall`` replace the machine's clocks in repeatable runs."""
 
     def __init__(
         self,

@@ -70,8 +70,7 @@ class ConfigFile(TomlDocument):
     top: dict[str, Any] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
-    """The keys of the keyboard for each command, as one text separated by commas. The names of the
-    commands are checked later, by the desk."""
+    """The keyboard keys for each command, separated by commas. The command names are unchecked."""
 
     def check(
         self, table: Mapping[str, Any], kinds: Mapping[str, str], where: tuple[str, ...]
@@ -91,8 +90,8 @@ class ConfigFile(TomlDocument):
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Reads the table ``[keys]`` into ``keys``. The table has a key or a list of keys for each
-        command; any other value is added to ``problems``."""
+        """Reads the table ``[keys]`` into ``keys``. A value that is no key or list of keys is added
+        to ``problems``."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
@@ -105,8 +104,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Reads the configuration file. A missing file has no values and no problem. A file that is
-    broken, or that other users may write, has no values and one problem."""
+    """Reads the configuration file. A missing one is empty. One that is broken, or that other users
+    may write, has only a problem."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
@@ -127,15 +126,14 @@ def read_config(file: Path) -> ConfigFile:
 
 
 def keep_theme(file: Path, theme: str, profile: str) -> None:
-    """Writes the chosen theme into ``file``: into the table of ``profile`` if that table contains a
-    theme, otherwise at the top, for all profiles. Raises OSError like :func:`keep_choice`."""
+    """Writes the chosen theme into the table of ``profile`` if that has one, otherwise at the top
+    of ``file``. Raises OSError like :func:`keep_choice`."""
     keep_choice(file, "theme", theme, profile)
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
-    """Writes ``key = value`` into ``file``: into the table of ``profile`` if that table contains
-    the key, otherwise at the top. Every other byte of the file stays the same. Raises OSError, with
-    a sentence, if this is not possible."""
+    """Writes ``key = value`` into the table of ``profile`` if that has the key, otherwise at the
+    top of ``file``. All else stays. Raises OSError, with a sentence, if that is impossible."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

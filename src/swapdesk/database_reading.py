@@ -15,8 +15,8 @@ from pathlib import Path
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Yields a connection that reads the database at ``path``, including commits that are only in
-    its write-ahead log. Raises sqlite3.Error, and OSError if there is no file."""
+    """Yields a connection that reads the database at ``path`` with its write-ahead log. Raises
+    sqlite3.Error, and OSError without a file."""
     path.stat()
     log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if index.exists():

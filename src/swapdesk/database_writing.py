@@ -9,9 +9,8 @@ from contextlib import contextmanager
 
 
 def durable(connection: sqlite3.Connection) -> None:
-    """Sets the connection so that a commit is on disk when it returns. On macOS an ordinary flush
-    leaves data in the drive's cache, where it is lost without power. There the fullfsync settings
-    make SQLite flush that cache too; on other systems they have no effect."""
+    """Sets the connection so that a commit is on disk when it returns, also through the drive's
+    cache on macOS."""
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
@@ -19,8 +18,8 @@ def durable(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Begins a transaction, yields the connection, and commits at the end of the ``with`` block;
-    after an error, nothing is committed. The write lock is taken at the beginning."""
+    """Yields the connection in a transaction with the write lock. Commits at the end of the block;
+    after an error, nothing is committed."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         yield connection

@@ -44,14 +44,12 @@ SCREENS = {
     "Raw order": f"{KEYS}#raw-order",
     "Raw fields": f"{KEYS}#raw-payload",
 }
-"""The guide section about each screen, by the name in the screen's frame. A screen that is missing
-here has only a section in the list of keys."""
+"""The guide section about each screen, by the name in its frame."""
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A page, or a section of a page, that describes the subject ``about``. ``page`` is a file
-    name, with an anchor for a section. ``address`` is its URL on the site, or None without a site;
-    ``file`` is its path on this machine, or None if the file is missing."""
+    """A page or section about the subject ``about``. ``page`` is a file name, with an anchor for a
+    section. ``address`` is its URL, None without a site; ``file`` its path, None if missing."""
 
     about: str
     page: str
@@ -67,8 +65,7 @@ def place(about: str, page: str) -> WrittenPlace:
 
 
 def places_of(name: str) -> list[WrittenPlace]:
-    """Returns every page or section about ``name``, which may be a code, an exit code, a command or
-    a screen; empty if there is none."""
+    """Returns every page or section about ``name``: a code, an exit code, a command or a screen."""
     words = " ".join(name.split()).removeprefix("swapdesk ").casefold()
     return [place(about, page) for about, page in _named(words)]
 
@@ -103,23 +100,19 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
 
 
 def screens() -> dict[str, str]:
-    """Returns the section of the documentation for each screen: in a guide if one covers the
-    screen, otherwise in the page of keys."""
+    """Returns the section of the documentation for each screen, in a guide or else in the page of
+    keys."""
     listed = _headings(KEYS, "## ")
     return {name: f"{KEYS}#{name.casefold().replace(' ', '-')}" for name in listed} | SCREENS
 
 
 def _codes() -> list[str]:
-    """Returns the names of error codes, rules and findings that have a section in the page of
-    errors, each once."""
     names = (re.sub(r"^(?:rule|finding)-", "", anchor) for anchor in sorted(_anchors(ERRORS)))
     return list(dict.fromkeys(names))
 
 
 @cache
 def _folder() -> Path | None:
-    """Returns the folder of the documentation: in the package, or in the source checkout; None if
-    there is none."""
     package = Path(__file__).resolve().parent
     folders = (package / "docs", package.parents[1] / "docs")
     return next((folder for folder in folders if (folder / ERRORS).is_file()), None)
@@ -138,8 +131,6 @@ def _text(page: str) -> str:
 
 @cache
 def _anchors(page: str) -> frozenset[str]:
-    """Returns the anchors of a page, which are its headings of the third level and its explicit
-    anchors."""
     named = re.findall(r'<a id="([^"]+)"></a>', _text(page))
     return frozenset([*named, *(heading.casefold() for heading in _headings(page, "### "))])
 
@@ -150,7 +141,6 @@ def _headings(page: str, mark: str) -> list[str]:
 
 
 def _titles() -> dict[str, str]:
-    """Returns the title of each page of the documentation by the page's path."""
     folder = _folder()
     if folder is None:
         return {}

@@ -31,8 +31,7 @@ PACKAGES = {
     "postgres": ("asyncpg",),
     "service": ("prometheus_client",),
 }
-"""For each extra (an optional part of the installation), the modules that it needs. The extra
-counts as installed if all of them can be imported."""
+"""By extra (an optional part of the installation), the modules that it needs."""
 
 
 def missing(extra: str) -> tuple[str, ...]:
@@ -48,9 +47,8 @@ def extra_of(module: str) -> str:
 
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
-    """Returns the shell command that installs swapdesk with an extra, in the way in which it was
-    installed before. ``prefix`` is the Python environment to install into, by default the running
-    one."""
+    """Returns the shell command that adds an extra to swapdesk in the way in which it was
+    installed. ``prefix`` is the Python environment, by default the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -87,9 +85,8 @@ def put_on_path(prefix: Path) -> str:
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
-    """Reads ``uv tool``'s receipt of an earlier installation. Returns three values: the extras, the
-    additional packages, and the Python version that were requested; empty ones if the receipt is
-    unreadable."""
+    """Returns the extras, the additional packages and the Python version in a receipt of ``uv
+    tool``; empty ones if it is unreadable."""
     extras: set[str] = set()
     beside: list[str] = []
     try:
@@ -105,8 +102,8 @@ def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """Returns the metadata of swapdesk that an installer wrote into one of ``paths``; None if there
-    is none. The metadata of a source directory does not count, because it names no installer."""
+    """Returns swapdesk's metadata from an installer in one of ``paths``, not from a source
+    directory; None if there is none."""
     installed = distributions(name=NAME, path=[*paths])
     return next((distribution for distribution in installed if _installer(distribution)), None)
 
@@ -116,9 +113,8 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Returns two values: whether the installation is editable, and the path or URL from which
-    swapdesk was installed (PEP 610). The second is empty if swapdesk came from a package index, or
-    if the path no longer exists."""
+    """Returns whether the installation is editable, and the path or URL that it came from (PEP
+    610), or an empty text."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""
@@ -145,8 +141,7 @@ def _wanted(source: str, extra: str) -> str:
 
 
 def shell_word(text: str | Path) -> str:
-    """Returns the text as one word for bash and zsh. The shell executes no part of the word, and
-    control characters are escaped, so that the word can also be shown safely."""
+    """Returns the text as one word for bash and zsh that executes nothing and is safe to show."""
     word = str(text)
     if word.isprintable():
         return shlex.quote(word)

@@ -7,8 +7,6 @@ from __future__ import annotations
 from typing import Final
 
 CLIENT_SECONDS: Final = 4.0
-"""Seconds for which clients of this program keep an idle connection. This is below the five seconds
-after which uvicorn and Node close connections by default."""
+"""Seconds for which clients keep an idle connection, below common servers' five."""
 SERVER_SECONDS: Final = 75
-"""Seconds for which servers of this program keep an idle connection. This is far above
-``CLIENT_SECONDS``, because clients of other programs may keep a connection longer."""
+"""Seconds for which servers keep an idle connection, far above ``CLIENT_SECONDS``."""

@@ -73,9 +73,8 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All valid palettes by name. ``own`` are the palettes that come with the desk. ``all`` also
-    has the user's palettes, which replace own ones of the same name. ``problems`` are the errors in
-    refused files."""
+    """All valid palettes by name. ``own`` come with the desk; in ``all`` the user's replace own
+    ones of the same name."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]
@@ -86,8 +85,8 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def read_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> PaletteFiles:
-    """Reads the desk's palettes and those in ``user_folder``, and the file ``theme_file`` if given.
-    Raises FileNotFoundError if the desk's own palettes are not installed."""
+    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``. Raises
+    FileNotFoundError if the desk's own are not installed."""
     problems: list[ConfigProblem] = []
     own = _read(_files(own_folders()), problems)
     if DEFAULT_THEME not in own or LIGHT_THEME not in own:
@@ -98,8 +97,7 @@ def read_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def stamp_of(user_folder: Path | None) -> Stamp:
-    """Returns a value that changes when a file of the user's palettes changes: the names, sizes and
-    modification times of these files."""
+    """Returns a value that changes when a file of the user's palettes changes."""
     stamp = []
     for path in _files([user_folder])[:MOST_FILES]:
         try:
@@ -118,8 +116,8 @@ def own_folders() -> list[Path]:
 
 
 def read_palette(path: Path) -> tuple[Palette | None, list[ConfigProblem]]:
-    """Reads one palette file, in which colours are ``#rrggbb`` or ``ansi_*``. Returns the palette
-    and an empty list; if a value cannot be used, returns None and all problems of the file."""
+    """Reads one palette file with colours as ``#rrggbb`` or ``ansi_*``. Returns None and all
+    problems if a value cannot be used."""
     document = read_document(path, PALETTE_LIMIT)
     if document.problems:
         return None, document.problems

@@ -57,13 +57,13 @@ class ProfilePlaces(Struct, frozen=True):
 
     @property
     def batch_files(self) -> Path:
-        """The path of the text file that lists the batch files used last."""
+        """The list of the batch files used last."""
         return self.root / "batch_files.txt"
 
 
 class Home(Struct, frozen=True):
     """The directories for configuration, data and logs. Under ``SWAPDESK_HOME`` the first two are
-    the same, and the logs are in ``logs`` inside it."""
+    the same."""
 
     config: Path
     data: Path
@@ -87,21 +87,21 @@ class Home(Struct, frozen=True):
 
     @property
     def sandbox_run_file(self) -> Path:
-        """The path of the run file, in which a running sandbox states its addresses and keys as
-        JSON. Its mode is 0600."""
+        """The file in which a running sandbox states its addresses and secrets as JSON, with mode
+        0600."""
         return self.sandbox / "run.json"
 
     def profile(self, place: str) -> ProfilePlaces:
-        """Returns the paths of the files of the profile ``place``. Raises ValueError if ``place``
-        cannot be the name of a directory."""
+        """Returns the files of the profile ``place``. Raises ValueError if that cannot be the name
+        of a directory."""
         if PROFILE_NAME.fullmatch(place) is None:
             raise ValueError("a profile name has 1 to 64 letters, digits, '.', '_' or '-'")
         return ProfilePlaces(self.data / "profiles" / place)
 
 
 def find_home(environ: Mapping[str, str]) -> Home:
-    """Returns the home in the directory ``SWAPDESK_HOME``, or in the platform's directories if this
-    variable is not set. Raises NoHome if the user has no home directory."""
+    """Returns the home in ``SWAPDESK_HOME``, or in the platform's directories. Raises NoHome if the
+    user has no home directory."""
     chosen = environ.get("SWAPDESK_HOME", "")
     if chosen:
         return Home.at(Path(os.path.expanduser(chosen)).absolute())
@@ -118,12 +118,9 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Removes other users' access to the directories of a home (mode 0700). Returns a sentence for
-    each directory to which others could write until then.
-
-    The mode is not changed if the directory is shared, belongs to another user, or is the user's
-    whole home directory. Raises UnsafePlace if others can still write afterwards.
-    """
+    """Removes other users' access to a home (mode 0700), unless a directory is shared, foreign or
+    the user's whole home. Returns a sentence for each that others could write to. Raises
+    UnsafePlace if they still can."""
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
@@ -149,16 +146,14 @@ def keep_private(home: Home) -> list[str]:
 
 
 def _is_home_of_user(path: Path) -> bool:
-    """Returns True if ``path``, with links followed, is the user's home directory; False also if
-    the home directory is unknown."""
     with suppress(OSError, RuntimeError):
         return path.samefile(Path.home())
     return False
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
-    """Raises UnsafePlace if other users can write to a file, or if it belongs to neither the
-    present user nor root. ``status`` is the result of ``stat`` for ``path``."""
+    """Raises UnsafePlace if others can write to a file, or if it belongs to neither this user nor
+    root. ``status`` is the ``stat`` of ``path``."""
     if os.name != "posix":
         return
     if status.st_uid not in (os.getuid(), 0):
@@ -168,15 +163,14 @@ def refuse_foreign(path: Path, status: os.stat_result) -> None:
 
 
 def make_directories(path: Path) -> None:
-    """Creates ``path`` and its missing parents, each with mode 0700."""
     if not path.is_dir():
         make_directories(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_directory(path: Path) -> Path:
-    """Creates the directory ``path`` with mode 0700, and its missing parents. If it exists, raises
-    UnsafePlace unless it belongs to the present user and no other user has access."""
+    """Creates the directory ``path`` with mode 0700. Raises UnsafePlace for an existing one of
+    another user, or to which others have access."""
     make_directories(path.parent)
     try:
         path.mkdir(mode=0o700)
@@ -186,9 +180,8 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Writes a new file with mode 0600. Raises FileExistsError if the file exists and ``replace``
-    is False. A replacement is written beside the old file and then moved over it, so that a reader
-    or a crash finds either the whole old file or the whole new one."""
+    """Writes a file with mode 0600, as a whole or, after a crash, not at all. Raises
+    FileExistsError if it exists and ``replace`` is False."""
     target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     if replace:
@@ -227,9 +220,8 @@ def without_mark(content: bytes) -> bytes:
 
 
 def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
-    """Returns the content of a private file, without a byte order mark. Raises UnsafePlace if the
-    file is a link or not a regular file, belongs to another user, is accessible to other users, or
-    has more than ``limit`` bytes."""
+    """Returns the content of a private file, without a byte order mark. Raises UnsafePlace if it is
+    no regular file, foreign, accessible to others, or larger than ``limit`` bytes."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
         raise UnsafePlace(f"{path} is a symbolic link")

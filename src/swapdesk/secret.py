@@ -6,8 +6,7 @@ from typing import Any
 
 
 class Secret:
-    """A text that is never shown in a log, a message or a pickle: its text form is ``***``.
-    ``reveal`` returns the text itself."""
+    """A text that is never shown in a log, a message or a pickle. ``reveal`` returns it."""
 
     __slots__ = ("_text",)
 
@@ -37,9 +36,8 @@ class Secret:
 
 
 class SecretBytes:
-    """Bytes that are never shown, and that can be wiped: whoever holds them calls ``wipe`` after
-    use. Python may have made copies of the bytes that are not wiped, so they should exist only
-    briefly and in one process."""
+    """Bytes that are never shown. Their holder calls ``wipe`` after use, which does not reach
+    copies that Python made."""
 
     __slots__ = ("_held",)
 

@@ -38,14 +38,13 @@ _BEGINS = b"-----BEGIN "
 
 
 Origin = Literal["option", "environment", "profile", "config.toml", "default"]
-"""Where a value was read: from a command-line option, an environment variable, the profile's table,
-the top of ``config.toml``, or nowhere (``default``)."""
+"""Where a value was read: a command-line option, the environment, the profile's table, the top of
+``config.toml``, or nowhere (``default``)."""
 
 
 class SettingsError(Exception):
-    """Raised if the chosen profile does not exist. ``problem`` states where the profile is named:
-    the file and line, or the environment variable. It is None if the profile is named on the
-    command line."""
+    """Raised if the chosen profile does not exist. ``problem`` is where the profile is named; None
+    for the command line."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)
@@ -74,8 +73,8 @@ class Options(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """All settings of the desk. In the sandbox profile, ``url`` and the credentials are None,
-    because the running sandbox states them in its run file."""
+    """All settings of the desk. For the sandbox, ``url`` and the credentials are None, because its
+    run file has them."""
 
     home: Home
     profile: Value[str]
@@ -115,25 +114,23 @@ class Settings(Struct, frozen=True):
     """Token for the control interface at ``control_url``."""
     problems: tuple[ConfigProblem, ...] = field(default=())
     config: ConfigFile | None = None
-    """The configuration file as it was read. The names of commands and themes in it are checked
-    later, by the desk."""
+    """The configuration file as read. Command and theme names are unchecked."""
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """The keys of the keyboard for each command, from the table ``[keys]``. The names of the
-        commands are not checked yet."""
+        """The keyboard keys for each command, from the table ``[keys]``, with unchecked command
+        names."""
         return self.config.keys if self.config is not None else {}
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """The names of all profiles that can be chosen; the sandbox is first."""
         named = self.config.profiles if self.config is not None else {}
         return (SANDBOX, *(name for name in named if name != SANDBOX))
 
     @property
     def reads_only(self) -> bool:
-        """True if this desk creates, signs and spends nothing: because the user asked for that, or
-        because the profile has only a partner id and no key."""
+        """True if this desk creates, signs and spends nothing, by the user's choice or for lack of
+        an API key."""
         without_key = self.key.value is None or self.secret.value is None
         reader = without_key and self.partner_id.value is not None and self.pay.value is None
         return self.read_only.value or reader
@@ -145,8 +142,8 @@ class Settings(Struct, frozen=True):
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns the problem ``message`` of the keys for ``command`` in the table ``[keys]``, with
-        its line in the file. ``near`` is the most similar valid name, or None."""
+        """Returns the problem of a command's entry in the table ``[keys]``, with its line. ``near``
+        is the most similar valid name, or None."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)
@@ -214,13 +211,9 @@ def load_settings(
     *,
     mending: bool = False,
 ) -> Settings:
-    """Reads ``config.toml`` and the environment. Errors in the file are not raised but listed in
-    ``problems``, with file, line and the most similar valid name.
-
-    Raises SettingsError if the chosen profile does not exist. With ``mending``, a missing profile
-    that the file or the environment names is only listed in ``problems``, so that commands which
-    repair the configuration can run.
-    """
+    """Reads ``config.toml`` and the environment. Errors in the file are in ``problems``. Raises
+    SettingsError if the chosen profile does not exist; with ``mending``, for commands that repair
+    the configuration, only if an option names it."""
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}
@@ -228,8 +221,6 @@ def load_settings(
 
 
 class _Reading:
-    """Combines options, environment and configuration file into settings."""
-
     def __init__(
         self,
         environ: Mapping[str, str],
@@ -302,8 +293,6 @@ class _Reading:
         )
 
     def _profile(self) -> tuple[Value[str], bool]:
-        """Returns two values: the name of the chosen profile with its origin, and whether it is the
-        unnamed profile for ``SWAPDESK_API_URL``."""
         if self.options.profile is not None:
             chosen = Value(self.options.profile, "option", "--profile")
         elif "SWAPDESK_PROFILE" in self.environ:
@@ -388,9 +377,8 @@ class _Reading:
         return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
-        """Returns the path of the file with certificates. Returns None if none is set, or if the
-        file has no certificate or cannot be read, which is then added to ``problems``. The
-        certificates are loaded only when a connection needs them."""
+        """Returns the path of the file with certificates; None if it is not set or, with a problem
+        added to ``problems``, unusable."""
         found = self._text("SSL_CERT_FILE", {}, "")
         if found.value is None:
             found = self._set("ca_file", row, None)
@@ -420,8 +408,7 @@ class _Reading:
 
 
 def place_of_url(url: str) -> str:
-    """Returns the directory name of the unnamed profile for the service at ``url``: the service's
-    host and a digest of the URL."""
+    """Returns the directory name of the unnamed profile for the service at ``url``."""
     host = urlsplit(url).hostname or "unknown"
     plain = "".join(ch if ch.isascii() and (ch.isalnum() or ch in ".-") else "-" for ch in host)
     digest = hashlib.sha256(url.rstrip("/").encode()).hexdigest()[:12]

@@ -23,8 +23,8 @@ _TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
 
 
 class ConfigProblem(Struct, frozen=True):
-    """An error in a file or in an environment variable. ``file`` is None for a variable, whose name
-    is then ``key``. ``nearest`` is the most similar valid name, or None."""
+    """An error in a file or an environment variable. For a variable, ``file`` is None and ``key``
+    its name. ``nearest`` is the most similar valid name, or None."""
 
     file: Path | None
     line: int | None
@@ -37,8 +37,7 @@ class ConfigProblem(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """The problem as a sentence with only the name of the file, for places that are too narrow
-        for its path."""
+        """The problem as a sentence with only the file's name, for narrow places."""
         return self._said("environment" if self.file is None else self.file.name)
 
     def _said(self, where: str) -> str:
@@ -58,9 +57,8 @@ class TomlDocument(Struct):
     problems: list[ConfigProblem] = field(default_factory=list)
 
     def line_of(self, *path: str) -> int | None:
-        """Returns the number of the line of a key or table, from 1. ``path`` are the names from the
-        outermost table to the key. If the key is not in the file, returns the line of the innermost
-        table of ``path`` that is in the file; None if no table is."""
+        """Returns the line (from 1) of the key at the end of ``path``, or of the innermost table
+        that exists; otherwise None."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)
@@ -87,8 +85,7 @@ class TomlDocument(Struct):
         self.problems.append(self.problem(path, message, near))
 
     def refuse_missing(self, path: tuple[str, ...]) -> None:
-        """Adds the problem that a required key is missing. A key outside all tables must be above
-        the first table, so its problem has the line of that table."""
+        """Adds the problem that a required key is missing, with the line where it belongs."""
         line, message = self.line_of(*path), "is missing"
         if len(path) == 1:
             heads = (number for number, text in enumerate(self.lines, 1) if _HEADER.match(text))
@@ -97,10 +94,8 @@ class TomlDocument(Struct):
 
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
-    """Reads a TOML file of at most ``limit`` bytes. If the file is missing, the document is empty;
-    if it is broken, the document is empty and has one problem. A file that is not a regular one
-    counts as broken, because reading a pipe could block for ever. With ``trusted``, a file that
-    other users may write counts as broken, too."""
+    """Reads a TOML file. A missing one is empty; a broken one, or one above ``limit`` bytes, is
+    empty with a problem. With ``trusted``, so is a file that other users may write."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:

@@ -29,9 +29,8 @@ _FOLDER = Path(__file__).parent / "web_pages"
 
 
 def web_page(name: str, /, **facts: object) -> str:
-    """Returns the page called ``name`` as HTML. ``facts`` are the values for its template;
-    ``title`` is always needed. Raises jinja2.UndefinedError if the template needs a value that was
-    not given."""
+    """Returns the page called ``name`` as HTML. ``facts`` are its template's values; ``title`` is
+    always needed. Raises jinja2.UndefinedError if one is missing."""
     style, script = _style(name), _part(f"{name}.js")
     template = _environment().get_template(f"{name}.html")
     return template.render(
@@ -65,8 +64,6 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Returns a value in the form in which a template shows it: in a text, characters that hide or
-    reorder other text are made visible; any other value is unchanged."""
     return safe_text(value, LONGEST_TEXT) if type(value) is str else value
 
 
@@ -90,9 +87,6 @@ def _digest(text: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """Returns the CSS of a page: the colours of the desk's palettes as custom properties, the
-    styles of all pages, and the styles of this page. Printed pages use the light palette; on a
-    screen, the reader's system chooses between light and dark."""
     palettes = read_palettes().own
     light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
     return (

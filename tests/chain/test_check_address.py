@@ -24,7 +24,7 @@ from swapdesk.chain.addresses.checking import (
     secret_warning,
 )
 from swapdesk.chain.addresses.ed25519 import is_point
-from swapdesk.chain.addresses.kind import CHECKSUM_SENTENCE, UNLISTED, Proof, with_article
+from swapdesk.chain.addresses.kind import CHECKSUM_SENTENCE, UNLISTED, Proof
 from swapdesk.chain.addresses.kinds import (
     ADDRESS_KINDS,
     KINDS,
@@ -364,20 +364,6 @@ def test_same_address_ignores_only_meaningless_case() -> None:
     assert same_address("bitcoin", BITCOIN, BITCOIN.upper())
     assert not same_address("xrp", XRP, XRP.lower())
     assert not same_address("evm", EVM, "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359")
-
-
-@each_row(
-    ("name", "expected"),
-    [
-        ("Bitcoin", "a Bitcoin"),
-        ("Ethereum", "an Ethereum"),
-        ("XRP Ledger", "an XRP Ledger"),
-        ("BNB Smart Chain", "a BNB Smart Chain"),
-        ("Solana", "a Solana"),
-    ],
-)
-def test_articles(name: str, expected: str) -> None:
-    assert with_article(name) == expected
 
 
 @each_row(

@@ -22,7 +22,7 @@ CLEAN = "@bob,150,ETH,base,USDC.ethereum", "@cold,250,BTC,bitcoin,USDC.ethereum"
 def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> None:
     rows = (row.replace(",", ";") for row in CLEAN)
     head = "to;sell_amount;buy;chain;sell"
-    file = batch_file(tmp_path, *rows, "@bob;157,5;ETH;base;USDC.ethereum", head=head)
+    file = batch_file(tmp_path, *rows, "@bob;150,0;ETH;base;USDC.ethereum", head=head)
     shown = desk("batch", "plan", file, "--json")
     assert shown.code == Exit.BAD_INPUT
     plan = shown.document
@@ -33,6 +33,19 @@ def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> N
     desk.refused(Exit.BAD_INPUT, "BATCH_PROBLEMS", "batch", "create", file, "--yes")
     assert "--decimal-comma reads 1,5 as 1.5" in desk("batch", "plan", file).stderr
     assert desk.made("batch", "plan", file, "--decimal-comma")["decimalComma"]
+    mixed = batch_file(tmp_path, "@bob;157,5;ETH;base;USDC.ethereum", "@bob;1.5;ETH", head=head)
+    desk.refused(Exit.BAD_INPUT, "DECIMAL_COMMA", "batch", "plan", mixed, "--decimal-comma")
+
+
+def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
+    desk: Desk, tmp_path: Path
+) -> None:
+    good = batch_file(tmp_path, "@bob,151,ETH,base,USDC.ethereum")
+    desk.sandbox.fault("http_500", operation="get_pair_limits", times=1000)
+    for words in (("plan",), ("create", "--yes")):
+        failed = desk("batch", *words, good, "--json")
+        assert (failed.code, failed.error["status"]) == (Exit.UNREACHABLE, 500)
+        assert failed.error["money"].startswith("in your wallet")
 
 
 def test_rows_that_are_skipped_are_left_out_and_the_others_created(
@@ -63,14 +76,19 @@ def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path:
 def test_both_sides_of_a_row_are_told_and_heads_of_before_are_explained(
     desk: Desk, tmp_path: Path
 ) -> None:
-    rows = "@rita,250,XRP,xrp,,,USDC.ethereum", "@bob,155,ETH,base,,,USDC.ethereum"
+    rows = (
+        "@rita,250,XRP,xrp,,,USDC.ethereum",
+        "@bob,155,ETH,base,,,USDC.ethereum",
+        f"0x{'1a' * 20},156,ETH,base,,,USDC.ethereum",
+    )
     head = "to,amount,token,chain,memo,route,sell"
     read = desk("batch", "plan", batch_file(tmp_path, *rows, head=head))
     assert re.search(r"250 USDC\.ethereum +≈ [0-9.]+ XRP\.xrp +standard +ready", read.stdout)
-    assert re.search(r"Sells +405 USDC on Ethereum\n", read.stdout)
+    assert re.search(r"Sells +561 USDC on Ethereum\n", read.stdout)
     assert re.search(r"Arrives +≈ [0-9.]+ XRP on XRP Ledger, ≈ 0\.[0-9]+ ETH on Base", read.stdout)
     note = "row 1 sells 250 USDC and buys XRP. It does not buy 250 XRP."
     assert read.stderr.count(note) == 1
+    assert "Rows to look at are created as they stand" in read.stderr
 
 
 def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(

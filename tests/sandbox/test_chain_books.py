@@ -65,9 +65,11 @@ def home(tmp_path: Path, begun: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[Node]:
+async def opened(
+    directory: Path, *, speed: int = 1, clock: SystemClock | None = None
+) -> AsyncIterator[Node]:
     """A node with its chains."""
-    made = open_node(directory, SystemClock(), seed=7, speed=Decimal(speed))
+    made = open_node(directory, clock or SystemClock(), seed=7, speed=Decimal(speed))
     try:
         yield made
     finally:
@@ -80,7 +82,10 @@ async def fund(made: Node, address: str) -> None:
 
 
 async def test_a_deposit_counts_with_its_last_confirmation(home: Path) -> None:
-    async with opened(home) as made:
+    # Its time is moved by the test alone: each look is one block later.
+    moment = SystemClock().now()
+    still = SystemClock(wall=lambda: moment, monotonic=lambda: 0.0)
+    async with opened(home, clock=still) as made:
         leg, to = open_leg(made, SOL, BTC, **LEG)
         await fund(made, to["address"])
         seen = set()

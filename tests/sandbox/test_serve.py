@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -23,7 +23,6 @@ from websockets.sync.client import connect
 
 from cli.desks import run_here
 from databases import Cluster
-from forked_processes import in_fresh_interpreters
 from harness import alive, children, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
@@ -42,9 +41,8 @@ ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
 def test_ready_line_run_file_and_end(tmp_path: Path) -> None:
-    with ExitStack() as ends:
-        with in_fresh_interpreters():
-            sandbox = ends.enter_context(Running(tmp_path))
+    """In fresh interpreters a sandbox is begun by ``furnished_home``, in each run."""
+    with Running(tmp_path) as sandbox:
         # Of one directory there is one sandbox: the other one waits for the lock.
         second, begin = Running(tmp_path).spawn(), time.monotonic()
         line = json.loads(sandbox.first_line)

@@ -25,7 +25,6 @@ from swapdesk.sandbox.exchange import (
     SimulatedExchange,
     closed,
     given_at,
-    latency_of,
     rate_name,
 )
 from swapdesk.sandbox.market import (
@@ -137,18 +136,6 @@ def test_payouts_fit_the_token_for_every_pair_of_decimals() -> None:
             out = amount_out(market, cobalt, ETH, token, Decimal("0.5"), NOON)
             assert out > 0
             assert -int(out.as_tuple().exponent) <= min(8, token.row.decimals)
-
-
-def test_quoted_minutes() -> None:
-    seen = {
-        minutes_of(row, one, other)
-        for row in VENUE_ROWS
-        for one in (BTC, ETH, find_token("solana", "SOL"))
-        for other in (find_token("monero", "XMR"), find_token("xrp", "XRP"))
-    }
-    assert min(seen) >= 9
-    assert max(seen) <= 21
-    assert len(seen) >= 5
 
 
 @each_row("speed", [1, 10, 30, 60, 600])
@@ -307,20 +294,6 @@ def test_an_exchange_is_closed_three_minutes_of_twenty() -> None:
     # The three minutes lie together, seen as a ring.
     assert sum(shut[minute] != shut[minute - 1] for minute in range(1, 21)) == 2
     assert not any(closed(VENUES["Halyard"], NOON + timedelta(minutes=m)) for m in range(60))
-
-
-def test_a_slow_exchange_is_slow_at_times() -> None:
-    larboard = VENUES["Larboard"]
-    seen = [latency_of(7, larboard, NOON + timedelta(seconds=30 * n)) for n in range(400)]
-    slow = [seconds for seconds in seen if seconds > 1]
-    assert 60 < len(slow) < 200
-    assert min(slow) < 1.7
-    assert max(slow) > 2.3
-    assert all(1.5 <= seconds <= 2.5 for seconds in slow)
-    assert all(seconds < 0.3 for seconds in seen if seconds <= 1)
-    steady = {latency_of(7, VENUES["Halyard"], NOON + timedelta(minutes=n)) for n in range(200)}
-    assert max(steady) < 0.1
-    assert len(steady) > 50
 
 
 def test_the_name_of_a_rate_tells_when_it_was_given() -> None:

@@ -21,10 +21,8 @@ from swapdesk.clock import ManualClock
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.service_process import build_partners
 from swapdesk.sandbox.tables import (
-    ASSETS,
     CHAIN_ROWS,
     EVM_CHAINS,
-    HONEST_ROWS,
     HOSTILE_ROWS,
     VENUE_ROWS,
     ChainIds,
@@ -80,29 +78,6 @@ def test_every_row_is_what_it_is_on_the_wire() -> None:
         provider = provider_of(row)
         read = decode(SwapProvider, encode_json(provider), side="client", max_bytes=1 << 16)
         assert read == provider
-
-
-@each_row("chain", sorted({row.chain for row in HONEST_ROWS}))
-def test_rows_name_what_exists(chain: str) -> None:
-    pattern = next(each for each in CHAINS if each.short_name == chain).token_address_validation
-    for row in HONEST_ROWS:
-        if row.chain == chain:
-            assert row.asset is None or row.asset in ASSETS
-            assert 0 <= row.decimals <= 24
-            assert row.verdict in {"benign", "warning", "malicious", *UnscannedReason}
-            assert (row.verdict == "NATIVE_TOKEN") == row.native
-            assert row.native or pattern != "^$"
-
-
-def test_known_ids() -> None:
-    known = {
-        "6689b73ec90e45f3b3e51566": ("ETH", "ethereum"),
-        "6689b73ec90e45f3b3e51554": ("USDC", "ethereum"),
-        "6689b73ec90e45f3b3e51577": ("SOL", "solana"),
-        "6689b73ec90e45f3b3e51590": ("ETH", "base"),
-        "6689b757c90e45f3b3e51805": ("USDC", "base"),
-    }
-    assert {key: (BY_ID[key].symbol, BY_ID[key].chain) for key in known} == known
 
 
 def test_contracts_decode_and_fit_their_chain() -> None:

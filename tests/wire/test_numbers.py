@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from corpus import Case, load
 from rows import each_row
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, decode_json, encode_json
+from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.numbers import (
     MONEY,
     ROUGH,
@@ -190,7 +191,7 @@ def test_integers(value: object, in_body: int | None, in_answer: int | None) -> 
             assert type(read_back) is int
 
 
-def test_bounds_are_checked() -> None:
+def test_bounds_are_checked_and_documented() -> None:
     class Body(BaseModel):
         markup: Annotated[BodyNumber, Field(ge=0, le=4)]
         share: Annotated[BodyNumber, Field(gt=Decimal("0.5"))] | None = None
@@ -203,6 +204,9 @@ def test_bounds_are_checked() -> None:
         ("share", "must be greater than 0.5"),
         ("page", "must be at least 1"),
     ]
+    schema = Body.model_json_schema(schema_generator=WireJsonSchema)["properties"]
+    share = {"type": "number", "exclusiveMinimum": Decimal("0.5")}
+    assert schema["share"]["anyOf"] == [share, {"type": "null"}]
 
 
 @given(amounts)

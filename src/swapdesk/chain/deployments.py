@@ -118,8 +118,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """Returns the token with this contract on this chain if API calls can be paid in it; otherwise
-    None. The contract's case is ignored."""
+    """Returns the token with this contract, in any case, if API calls can be paid in it; otherwise
+    None."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

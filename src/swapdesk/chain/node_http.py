@@ -35,13 +35,12 @@ WORDS_LIMIT = 200
 
 
 class NodeError(Exception):
-    """Raised if a request to a node failed. The subclasses differ in what is known about the effect
-    of the request."""
+    """Raised if a request to a node failed. The subclasses say what is known about its effect."""
 
 
 class NodeUnreachable(NodeError):
-    """Raised if nothing was sent, so nothing was executed: no connection, or the node had asked
-    callers to wait."""
+    """Raised if nothing was sent: there was no connection, or the node had asked callers to wait.
+    Nothing was executed."""
 
 
 class NodeUncertain(NodeError):
@@ -50,8 +49,8 @@ class NodeUncertain(NodeError):
 
 
 class NodeRefused(NodeError):
-    """Raised if the node answered with an error, so nothing happened on the chain. ``words`` is its
-    message as short printable ASCII; ``reason`` is Solana's JSON for the failure."""
+    """Raised if the node answered with an error; nothing happened on the chain. ``words`` is its
+    message in printable ASCII, shortened. ``reason`` is Solana's JSON for the failure."""
 
     def __init__(self, code: int, message: str, reason: Any = None) -> None:
         super().__init__(message)
@@ -106,8 +105,8 @@ class NodeHttp:
         await self._http.aclose()
 
     async def ask(self, method: str, *params: Any) -> Any:
-        """Calls a method of the node and returns its result as JSON values. Raises NodeError, or
-        what ``_refusal`` makes of the node's error."""
+        """Calls a method of the node and returns its result as JSON values. Raises NodeError or the
+        exception that ``_refusal`` returns."""
         return await self._ask(method, params)
 
     async def _ask(self, method: str, params: object, deadline: float | None = None) -> Any:
@@ -151,8 +150,8 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """Returns the exception for the error object in a node's answer. NodeUncertain unless a
-        subclass knows the error."""
+        """Returns the exception for the error object in a node's answer: NodeUncertain, or one that
+        a subclass knows."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

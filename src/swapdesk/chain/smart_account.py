@@ -85,8 +85,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """The wei that the EntryPoint takes from the account before it executes the operation. The
-        EntryPoint returns what the operation does not use."""
+        """The wei that the EntryPoint takes from the account before it executes the operation. What
+        is not used comes back."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -204,8 +204,7 @@ def user_operation_hash(
     chain_id: int,
     version: EntryPointVersion = EntryPointVersion.V07,
 ) -> bytes:
-    """Returns the hash of the operation: the 32 bytes that ``getUserOpHash`` of the EntryPoint at
-    ``entry_point`` returns."""
+    """Returns the 32 bytes that ``getUserOpHash`` of the EntryPoint at ``entry_point`` returns."""
     words = _words(pack(operation))
     if version is EntryPointVersion.V07:
         return keccak(keccak(words) + _padded_address(entry_point) + _number(chain_id))
@@ -220,8 +219,8 @@ def user_operation_hash(
 
 
 def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
-    """Returns the 32 bytes that the owner signs. For v0.7 they are the EIP-191 digest of
-    ``operation_hash``, for v0.8 ``operation_hash`` itself."""
+    """Returns the 32 bytes that the owner signs: for v0.7 the EIP-191 digest of ``operation_hash``,
+    for v0.8 that hash itself."""
     if version is EntryPointVersion.V07:
         return keccak(b"\x19Ethereum Signed Message:\n32" + operation_hash)
     return operation_hash
@@ -251,8 +250,8 @@ def _number(value: int) -> bytes:
 
 
 def nonce_key(multi_id: str, token: str | None, part: int) -> int:
-    """Returns the 192-bit nonce key of a batch's operation number ``part`` (from 0) in one token.
-    ``token`` is a contract, None for the chain's coin."""
+    """Returns the 192-bit nonce key of an operation for a batch: number ``part``, from 0, among
+    those that pay ``token``. None stands for the chain's coin."""
     of = "coin" if token is None else token.lower()
     return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
 
@@ -295,9 +294,9 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """Returns the operation in a JSON-RPC object. Raises OperationError for unknown or
-    ``paymaster`` fields, and for a missing signature if ``signed``. ``absent`` has values for
-    fields that are missing or null."""
+    """Returns the operation in a JSON-RPC object. ``absent`` has values for missing or null fields.
+    Raises OperationError for unknown and ``paymaster`` fields, and for a missing signature if
+    ``signed`` is True."""
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
     given = {**(absent or {}), **{k: v for k, v in document.items() if v is not None}}
@@ -360,8 +359,8 @@ _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
 def account_address(owner: str, salt: int = NO_SALT) -> str:
-    """Returns the address of the smart account that the sandbox's factory creates for this owner.
-    The address can be computed (CREATE2) before the account exists."""
+    """Returns the address of the smart account that the sandbox's factory creates for this owner,
+    even before it exists."""
     made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
     place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
@@ -380,8 +379,8 @@ MAX_INNER_DATA = 1_024
 """Largest number of bytes of an inner call that the sandbox's account accepts."""
 
 EXECUTE_BATCH = method("executeBatch(address[],uint256[],bytes[])", "targets values payloads")
-"""Executes several calls, from an account for EntryPoint v0.7. ``values`` are wei for each call;
-empty means none sends coins."""
+"""The method with which an account for EntryPoint v0.7 executes several calls. ``values`` are wei
+for each call; an empty list sends no coins."""
 EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
 """The method with which an account for EntryPoint v0.8 executes several calls."""
 
@@ -441,8 +440,7 @@ def decode_batch(
 
 
 MOST_OPERATIONS = 4
-"""Largest number of operations in one ``handleOps`` call of the sandbox's EntryPoint. More
-operations would make every bundle expensive."""
+"""Largest number of operations in one ``handleOps`` call of the sandbox's EntryPoint."""
 
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
@@ -452,8 +450,8 @@ WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )
-"""The method with which the EntryPoint asks an account whether an operation is valid. Only the
-EntryPoint may call the method."""
+"""The method with which an EntryPoint, and nobody else, asks an account whether an operation is
+valid."""
 
 
 def _topic(signature: str) -> str:

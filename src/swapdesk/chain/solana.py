@@ -27,8 +27,7 @@ SYSTEM = Pubkey.from_string("11111111111111111111111111111111")
 TOKEN = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 TOKEN_2022 = Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 TOKEN_ACCOUNTS = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
-"""The program that creates the associated token account of an owner and a mint. Anybody can derive
-the account's address."""
+"""The program of associated token accounts; their addresses can be derived."""
 MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
 
@@ -57,8 +56,8 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 
 class Layout(Struct, frozen=True):
-    """The layout of an instruction: its program (None if a field names it), first bytes ``head``,
-    sizes of numbers in bytes, and for each account whether it signs and is writable."""
+    """The layout of an instruction. ``program`` is None if a field names it. ``head`` are the first
+    bytes, ``numbers`` sizes in bytes. ``accounts`` says whether each one signs and is writable."""
 
     program: Pubkey | None
     head: bytes
@@ -122,8 +121,8 @@ class AdvanceNonce(Laid, frozen=True):
 
 
 class TransferChecked(Laid, frozen=True):
-    """An instruction that transfers tokens between token accounts (Token, 12). The ``owner`` of the
-    source signs; the program checks mint and decimals."""
+    """An instruction that transfers tokens (Token, 12). The source's ``owner`` signs; the program
+    checks mint and decimals."""
 
     LAYOUT = Layout(
         None,
@@ -159,8 +158,8 @@ class MintTo(Laid, frozen=True):
 
 
 class Revoke(Laid, frozen=True):
-    """Ends the right of a delegate to take tokens from a token account (Token, 5). The account's
-    owner signs."""
+    """An instruction that ends a delegate's right to take tokens from a token account (Token, 5).
+    The account's owner signs."""
 
     LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
@@ -170,8 +169,8 @@ class Revoke(Laid, frozen=True):
 
 
 class CreateTokenAccount(Struct, frozen=True):
-    """An instruction that creates an owner's associated token account, for which ``payer`` pays. It
-    does nothing if the account already exists (Associated Token Account, 1)."""
+    """An instruction that creates an owner's associated token account at the cost of ``payer``
+    (Associated Token Account, 1). It does nothing if the account exists."""
 
     payer: Pubkey
     owner: Pubkey
@@ -222,8 +221,8 @@ class ComputeLimit(Laid, frozen=True):
 
 
 class ComputePrice(Laid, frozen=True):
-    """Sets the price of a compute unit, in millionths of a lamport (ComputeBudget, 3), charged for
-    the transaction's whole limit."""
+    """An instruction that sets the price of a compute unit in millionths of a lamport
+    (ComputeBudget, 3). It is charged for the transaction's whole limit."""
 
     LAYOUT = Layout(COMPUTE_BUDGET, b"\3", {}, {"micro_lamports": 8})
 
@@ -266,13 +265,13 @@ _READERS: dict[Pubkey, tuple[int, dict[bytes, _Reader]]] = {
     MEMO: (0, {b"": Memo.read}),
     COMPUTE_BUDGET: (1, {b"\2": ComputeLimit.read, b"\3": ComputePrice.read}),
 }
-"""By program: how many bytes at the start of an instruction's data identify the instruction, and a
-reader for each value of these bytes."""
+"""By program: how many bytes at the start of the data identify an instruction, and a reader for
+each value of these bytes."""
 
 
 def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Known | Unknown:
-    """Returns an instruction as an object of its class. Returns ``Unknown`` unless the instruction
-    is exactly what ``build`` of that class returns."""
+    """Returns an instruction as an object of its class; ``Unknown`` unless it is exactly what that
+    class's ``build`` returns."""
     width, readers = _READERS.get(program, (0, {}))
     reader = readers.get(data[:width])
     unknown = Unknown(program, data, tuple(accounts))
@@ -304,7 +303,7 @@ class TransactionRefused(ValueError):
 
 def read_transaction(raw: bytes) -> VersionedTransaction:
     """Returns the transaction in these bytes, with empty places for missing signatures. Raises
-    TransactionRefused if too large, of another version or not canonical."""
+    TransactionRefused for one that is too large, not canonical or of another version."""
     if len(raw) > PACKET_BYTES:
         raise TransactionRefused(f"{len(raw)} bytes are more than {PACKET_BYTES}")
     try:
@@ -321,8 +320,8 @@ def read_transaction(raw: bytes) -> VersionedTransaction:
 
 
 def read_serialized_message(raw: bytes) -> AnyMessage:
-    """Returns the message, not signed yet, in these bytes. Raises TransactionRefused if it is of
-    another version or not in its canonical form."""
+    """Returns the unsigned message in these bytes. Raises TransactionRefused if it is not canonical
+    or of another version."""
     try:
         message = from_bytes_versioned(raw)
         if not isinstance(message, Message | MessageV0):
@@ -405,8 +404,8 @@ _BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
 
 
 def fee_of(message: ReadMessage) -> int:
-    """Returns the fee in lamports, which the payer loses even if the message fails. Without a
-    limit, the network's default compute units are charged."""
+    """Returns the fee in lamports, which the payer loses even if the message fails. If the message
+    sets no limit of compute units, the network's default applies."""
     price = limit = None
     reserved = 0
     for instruction in message.instructions:
@@ -426,8 +425,7 @@ def _program(instruction: Known | Unknown) -> Pubkey:
 
 
 MOST_ROWS = 10
-"""Largest number of payments in one transaction, however small they are, because a person cannot
-review more."""
+"""Largest number of payments in one transaction, because a person cannot review more."""
 
 
 class RowTooLarge(ValueError):
@@ -446,8 +444,8 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Returns ranges of rows (payments) for one transaction each, with as many as fit but no more
-    than ``most``. ``head`` are instructions in every transaction. Raises RowTooLarge."""
+    """Divides rows (payments) among transactions and returns the range of rows in each, with no
+    more than ``most``. Every transaction also has the instructions ``head``. Raises RowTooLarge."""
     packed: list[range] = []
     first = 0
     for row in range(len(rows)):

@@ -33,8 +33,7 @@ Document = dict[str, Any]
 
 
 class Domain(Struct, frozen=True):
-    """The EIP-712 domain: the contract and the chain on which a signature is valid. ``contract`` is
-    its address."""
+    """The EIP-712 domain: the contract's address and the chain on which a signature is valid."""
 
     name: str
     version: str
@@ -70,8 +69,9 @@ def typed_document(
 def authorization_document(
     domain: Domain, payer: str, pay_to: str, units: int, after: int, before: int, nonce: str
 ) -> Document:
-    """Returns the EIP-3009 document that authorizes one transfer by whoever holds it signed,
-    between ``after`` and ``before`` (seconds since 1970). ``nonce`` is 32 bytes as 0x-hex."""
+    """Returns the EIP-3009 document that authorizes one transfer. Whoever has it signed can execute
+    it once, between ``after`` and ``before`` (seconds since 1970). ``nonce`` is 32 bytes as
+    0x-hex."""
     message = {
         "from": payer,
         "to": pay_to,

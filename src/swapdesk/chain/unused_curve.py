@@ -39,16 +39,16 @@ class _Instead(ModuleType):
 
 
 class _Validators:
-    """Takes the place of the class in eth_keyfile that handles validators' keys. Every use of it
-    raises NotImplementedError."""
+    """Takes the place of eth_keyfile's class for validators' keys. Every use raises
+    NotImplementedError."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise NotImplementedError(f"keys of validators are not used here: {name}")
 
 
 def leave_out_validator_keys() -> None:
-    """Lets eth_keyfile be imported without py_ecc's BLS curve, which it needs only for validators'
-    keys. Key files of version 3 still work."""
+    """Lets eth_keyfile be imported without py_ecc's BLS curve, which only validators' keys need.
+    Key files of version 3 still work."""
     if "eth_keyfile" in sys.modules:
         return
     curve, group = _CURVE

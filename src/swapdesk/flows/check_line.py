@@ -9,8 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 CheckLevel = Literal["ok", "note", "warn", "refuse", "unknown"]
-"""How serious the line of a check is: ``ok`` was verified, ``note`` informs, ``warn`` needs
-attention, ``refuse`` blocks the step, ``unknown`` waits for an answer."""
+"""How serious a line is: verified, for information, needing attention, blocking, or unknown yet."""
 
 
 class CheckLine(Struct, frozen=True):

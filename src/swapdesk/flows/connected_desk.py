@@ -49,14 +49,12 @@ SETTLE_SECONDS = 60.0
 """Seconds between two searches for the outcomes of requests that are still unknown."""
 
 PAST_PAUSE = 0.02
-"""Pause in seconds between two steps of loading past orders. A step takes about as long, so the
-event loop is free half of the time to react to pressed keys."""
+"""Pause in seconds between two steps of loading past orders, for keys."""
 
 
 class ConnectedDesk:
-    """The parts of a desk that exist only while it is connected to the service. The argument
-    ``connection`` is new with each connection; the desk keeps all other arguments and passes them
-    again when it reconnects."""
+    """The parts of a desk that exist only while it is connected. ``connection`` is new with each
+    connection; all else is passed again."""
 
     def __init__(
         self,
@@ -71,7 +69,6 @@ class ConnectedDesk:
         background: BackgroundTasks,
         payer: PaysCalls | None = None,
     ) -> None:
-        """``payer`` pays for each API call; None if calls are free."""
         self.connection = connection
         self._live = settings.live
         self._catalog = catalog
@@ -125,8 +122,7 @@ class ConnectedDesk:
             self.faucet = SandboxFaucet(self.control, clock, journal.ledger)
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
-        """Called with the report of a periodic search for unknown outcomes, unless the report is
-        empty. None if nobody listens."""
+        """Called with the report, unless empty, of a periodic search for unknown outcomes."""
         self.on_past_known: Callable[[], object] | None = None
         """Called once every order of the journal is tracked; None if nobody listens."""
 
@@ -138,15 +134,13 @@ class ConnectedDesk:
 
     @cached_property
     def account(self) -> AccountReader:
-        """The object that reads the account's pages from the service and keeps them for a
-        minute."""
         from swapdesk.flows.account.reading import AccountReader
 
         return AccountReader(self.api)
 
     def clock_problem(self) -> str | None:
-        """Returns a sentence if a live service's clock differs from this machine's by too much for
-        orders to be created. None otherwise, and for a sandbox."""
+        """Returns a sentence if a live service's clock differs too much from this machine's for
+        orders to be created; otherwise None."""
         return clock_problem(self.api.skew()) if self._live else None
 
     def follow(self) -> None:
@@ -172,8 +166,8 @@ class ConnectedDesk:
             log.info("the rate limits are not known: %s", error)
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
-        """Looks up the outcome of every request whose outcome is unknown, and tracks the orders
-        found. ``patience`` limits the time in seconds; None sets no limit (see :func:`resume`)."""
+        """Looks up the outcome of every request whose outcome is unknown. ``patience`` limits the
+        time in seconds; None does not (see :func:`resume`)."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:
             self.tracker.adopt(created.order.service_id)

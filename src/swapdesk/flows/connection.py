@@ -15,14 +15,12 @@ from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import ChainLink
 
 LIVE_SKEW_SECONDS = 120.0
-"""The largest difference in seconds between this machine's clock and a live service's clock at
-which orders may be created."""
+"""Largest difference in seconds from a live service's clock for creating orders."""
 
 
 def clock_problem(skew: float | None) -> str | None:
-    """Returns the sentence that nothing can be created because the service's clock is ``skew``
-    seconds ahead of this machine's (behind, if negative). None if the difference is small or
-    unknown."""
+    """Returns why nothing can be created if the service's clock is ``skew`` seconds ahead (behind,
+    if negative); None if that is little or unknown."""
     if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
         return None
     which = "behind" if skew > 0 else "ahead of"
@@ -38,11 +36,9 @@ class NotConfigured(Exception):
 
 
 class Connection(Struct, frozen=True):
-    """The addresses and credentials of one service. ``control`` is the URL and token of the
-    sandbox's control interface; None for a live service. ``chains`` are the chains that the sandbox
-    runs; empty for a live service, whose nodes are in the configuration. ``makers`` has pairs of a
-    provider in the sandbox and the key with which it signs its half of a swap. ``others`` are the
-    credentials of the sandbox's other partners."""
+    """The addresses and credentials of one service. ``control`` (URL and token) and ``chains`` are
+    only for a sandbox; ``others`` are its other partners' credentials. ``makers`` pairs its
+    providers with the keys by which they sign their half of a swap."""
 
     url: str
     credentials: Credentials
@@ -92,9 +88,8 @@ def live_connection(settings: Settings) -> Connection:
 
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
-    """Returns the connection to a running sandbox, as the sandbox's first PRO partner or, if the
-    profile pays for its calls, as a caller without a key. ``ready`` is the document with URLs and
-    keys that the sandbox states once it is ready."""
+    """Returns the connection to a running sandbox, as its first PRO partner or, if the profile pays
+    for its calls, without an API key. ``ready`` is what the sandbox states at its start."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

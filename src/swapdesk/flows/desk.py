@@ -76,9 +76,8 @@ class Desk:
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:
-        """Opens the desk of a profile from disk, without the service. If ``catalog``, an open
-        catalogue, is given, the desk uses its clock instead of ``clock`` and closes it in the end.
-        ``background`` runs the desk's tasks and reports their defects. Raises JournalRefused."""
+        """Opens the desk of a profile without the service. An open ``catalog`` brings its own
+        clock, and is closed with the desk. Raises JournalRefused."""
         if catalog is not None:
             return cls(settings, catalog, transport, background)
         catalog = open_catalog(settings, clock or SystemClock())
@@ -96,8 +95,7 @@ class Desk:
 
     @property
     def link(self) -> ConnectedDesk:
-        """The part of the desk that needs the service. Raises NotConnected until the service is
-        connected."""
+        """The part of the desk that needs the service. Raises NotConnected without one."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link
@@ -108,8 +106,7 @@ class Desk:
 
     @property
     def wallet(self) -> LocalWallet:
-        """The wallet with this profile's keys. The wallet agent process is started when the wallet
-        is first asked something."""
+        """The wallet with this profile's keys. Its agent process starts at the first use."""
         from swapdesk.flows.wallet.local_wallet import LocalWallet
 
         if self._wallet is None:
@@ -124,16 +121,14 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """The object that pays for API calls from the wallet; used only if the profile has the
-        setting ``pay``."""
+        """Pays for API calls from the wallet, if the profile has the setting ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)
 
     def chain_links(self) -> tuple[ChainLink, ...]:
-        """The nodes through which the desk reaches the chains: those in the configuration for a
-        live profile, otherwise those of the connected sandbox. Empty for a sandbox that is not
-        connected."""
+        """Returns the nodes for the desk's chains: the configured ones or, if connected, those of
+        the sandbox."""
         from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:
@@ -158,10 +153,8 @@ class Desk:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connects to the service, or connects again after the sandbox was restarted. Orders that
-        may still change are loaded before this method returns. With ``follow``, the newest orders
-        are loaded as well, and all others soon after (:meth:`ConnectedDesk.follow`). Without
-        ``follow``, an order is loaded when a caller asks for it."""
+        """Connects to the service, also again. Open orders are loaded before this returns. With
+        ``follow`` all others are loaded too, the newest at once; otherwise each on demand."""
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -197,8 +190,7 @@ class Desk:
             link.follow()
 
     async def refresh_reference(self) -> None:
-        """Refreshes the token cache if it is empty or old, and reads the rate limits from the
-        service. If another desk of this home has refreshed the cache, loads it from disk."""
+        """Refreshes the token cache if it is empty or old, and reads the rate limits."""
         link = self.link
         if self.catalog.stale:
             await self.catalog.refresh(link.api)
@@ -208,10 +200,9 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Looks up the outcome of the requests that an earlier run left without a known outcome,
-        and tracks the orders found. ``patience`` limits the time in seconds, which is safe only if
-        the caller creates nothing afterwards; None sets no limit. If the journal cannot be read,
-        the report says so."""
+        """Looks up the outcomes that an earlier run left unknown, and tracks the orders found.
+        ``patience`` limits the time in seconds, which is safe only if nothing is created
+        afterwards; None does not."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

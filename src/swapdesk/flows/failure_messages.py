@@ -21,8 +21,8 @@ Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
 
 
 class Failure(Struct, frozen=True):
-    """A failure as shown: its cause, where the money is, and who acts next. ``code`` is a stable
-    name for scripts; it is empty if the place that shows the failure has a code of its own."""
+    """A failure as shown: its cause, where the money is, and who acts next. ``code`` is stable, for
+    scripts; it may be empty."""
 
     cause: str
     money: str
@@ -153,12 +153,10 @@ NO_JOURNAL = Failure(
     "you: make room or mend the file",
 )
 IN_DESK = "or w and m in an open desk"
-"""Text that names the keys to press in an open desk. It is added to the name of a command, because
-an open desk holds the wallet, so that commands that need the wallet are refused meanwhile."""
+"""Keys that replace a wallet command, which an open desk, holding the wallet, refuses."""
 _POLICY_NEXT = f"you: pay less, wait, or raise it with swapdesk wallet policy set, {IN_DESK}"
 POLICY_ANEW = f"you: swapdesk wallet policy set --anew, with every rule that you want, {IN_DESK}"
-"""Text that says who acts next if the file of the spending policy differs from the policy that was
-set."""
+"""Who acts next if the file of the spending policy is not the policy that was set."""
 POLICY_CALL = (
     "you: look at what the service asks for, or raise it with swapdesk wallet policy set"
     f" --per-call, {IN_DESK}"
@@ -178,8 +176,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns a text that says who acts next after the wallet refused to sign because of ``rule``.
-    Returns ``otherwise`` if the rule is not about the spending policy or missing funds."""
+    """Returns who acts next after the wallet refused to sign by ``rule``. Rules that do not concern
+    policy or funds return ``otherwise``."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -220,9 +218,8 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Returns ``failure`` with a remark on the payment that was signed and sent with the call;
-    unchanged if there was none. Until that payment expires, anyone who has it may take the money,
-    whatever the service answered."""
+    """Returns ``failure`` with a warning about the payment that was sent with the call, if any: its
+    payee may take the money until it expires, whatever the service answered."""
     if error.payment is None:
         return failure
     refused = isinstance(error, PaymentRequired)
@@ -242,8 +239,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money``, a text that says where the money is after a failed call. If a payment was
-    signed for the call, the text also says how much the payee can take by it, and until when."""
+    """Returns ``money``, where the money is after a failed call, and how much the payee of a
+    payment for that call can take, and until when."""
     payment = error.payment
     if payment is None:
         return money
@@ -256,9 +253,8 @@ def money_with_payment(money: str, error: ClientError) -> str:
 
 
 def failure_of(code: str, status: int | None) -> Failure:
-    """Returns the message for an error code of the service. For an unknown code, the message
-    depends on the HTTP status; if the status is unknown too, the message says that the answer
-    cannot be used."""
+    """Returns the message for an error code of the service or, if that is unknown, for the HTTP
+    status."""
     if code in FAILURES:
         return FAILURES[code]
     if status == 402:

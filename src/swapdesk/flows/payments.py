@@ -43,8 +43,8 @@ class Sum(Struct, frozen=True, omit_defaults=True):
 
 
 def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
-    """Returns the recorded payment of an order's deposit, by whichever process it was begun. None
-    if there is none, or if it was refused."""
+    """Returns the recorded payment of an order's deposit, by whichever process. None if there is
+    none, or if it was refused."""
     return ledger.holder(_claim(service_id))
 
 
@@ -58,10 +58,9 @@ def begin_payment(
     state: State | None = None,
     hash_: str | None = None,
 ) -> Operation:
-    """Records the payment of an order's deposit before it is sent, or before the wallet shows it
-    for signature. ``by`` says who pays. ``payer`` is the id of the operation that pays several
-    orders at once, None for a single payment. Raises ClaimTaken if the order already has a payment
-    that was not refused."""
+    """Records the payment of an order's deposit before it is sent or shown for signature. ``payer``
+    is the operation that pays several orders at once, or None. Raises ClaimTaken if the order
+    already has a payment that was not refused."""
     return ledger.begin(
         "deposit",
         {"by": by, "body": body.decode("utf-8", "replace")},
@@ -74,9 +73,8 @@ def begin_payment(
 
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
-    """Records that the transaction ``hash_`` paid a deposit. Returns True if the state of the
-    operation ``act`` changed. If ``act`` was already recorded as refused, a new operation records
-    the payment, so that nobody pays the deposit again."""
+    """Records that the transaction ``hash_`` paid a deposit, even if ``act`` was recorded as
+    refused, so that nobody pays again. Returns True if its state changed."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -92,15 +90,14 @@ def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) 
 
 
 def waits_for_signature(payment: Operation) -> bool:
-    """Returns True if the wallet has not been asked to sign this payment yet, so that no signature
-    for it exists."""
+    """Returns True if no signature for this payment exists, because the wallet was not asked
+    yet."""
     return payment.state is State.PREPARED
 
 
 def unanswered(ledger: Ledger) -> list[Operation]:
-    """Returns calls and payments whose outcome is not known, oldest first, including interrupted
-    ones and payments that wait for a signature. Payments by a bundle are left out, because their
-    batch looks after them."""
+    """Returns calls and payments with an unknown outcome, oldest first, except those that a batch
+    pays together."""
     return ledger.where(
         "kind IN ('call', 'deposit') AND state IN ('prepared', 'sent', 'unknown')"
         " AND parent IS NULL AND json_extract(body, '$.by') IS NOT 'bundle'"
@@ -108,8 +105,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commits the hash of an operation's transaction before the transaction is sent. A replacement
-    with a higher fee is committed in the same way. Returns False if the operation has ended."""
+    """Commits the hash of an operation's transaction, also of a replacement, before that is sent.
+    Returns False if the operation has ended."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 
@@ -119,10 +116,9 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Records that the operation ``payer``, such as a bundle, is the only one that pays these
-    orders. If an earlier bundle was to pay an order, ``payer`` takes over, but only if that bundle
-    has ended and the outcome of the order's payment is unknown. Raises ClaimTaken if an order has
-    any other payment that was not refused."""
+    """Records that only the operation ``payer``, such as a bundle, pays these orders. It may take
+    over from an ended bundle whose payment is unknown. Raises ClaimTaken if an order has any other
+    payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -132,8 +128,8 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """Records that the operation ``payer``, such as a bundle, paid these orders by the transaction
-    ``hash_``, even if their payments were recorded as refused or unknown before."""
+    """Records that ``payer``, such as a bundle, paid these orders by the transaction ``hash_``,
+    even if they were recorded as refused or unknown."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -148,9 +144,8 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commits how a transaction of the wallet ended, together with the deposits that it paid.
-    Returns True if the operation's state changed. An executed transaction counts as having paid its
-    orders, even if it was recorded as refused before."""
+    """Commits how a transaction of the wallet ended, with the deposits that it paid. Returns True
+    if the state changed. An executed transaction counts even if it was recorded as refused."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():

@@ -30,9 +30,8 @@ _TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
-    """One row of the request log. Texts are safe to show. ``status`` is the HTTP status, or ``—``
-    if no answer came. ``code`` is the service's error code; if no answer came, it says what went
-    wrong. ``ms`` is the duration in milliseconds. ``failed`` is True if the call went wrong."""
+    """One row of the request log, safe to show. ``status`` is the HTTP status or ``—``. ``code`` is
+    the service's error code or what went wrong. ``ms`` is the duration in milliseconds."""
 
     at: datetime
     method: str
@@ -45,15 +44,15 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 
     @property
     def told(self) -> str:
-        """The error code and the request id: ``NOT_FOUND, request 7f00aa11``. Empty if neither is
+        """The error code and the request id, as ``NOT_FOUND, request 7f00aa11``, as far as
         known."""
         return ", ".join(
             filter(None, (self.code, self.request_id and f"request {self.request_id}"))
         )
 
     def matches(self, words: str) -> bool:
-        """Returns True if the row contains every one of ``words``, which are separated by blanks.
-        The word ``failed`` stands for any call that went wrong."""
+        """Returns True if the row contains every one of ``words``. The word ``failed`` stands for
+        any call that went wrong."""
         text = " ".join((self.method, self.path, self.status, self.code, self.request_id)).lower()
         return all(
             self.failed if word == "failed" else word in text for word in words.lower().split()
@@ -61,8 +60,8 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 
 
 def concerns(exchange: Exchange, names: Collection[str]) -> bool:
-    """Returns True if a request concerns one of ``names`` (ids): its request id is among them, or
-    one of them occurs in its path or as a value in its body."""
+    """Returns True if a request has one of ``names`` (ids) as its own id, in its path or in its
+    body."""
     template = _TEMPLATES.get(exchange.operation, "").split("/")
     segments = zip(_target(exchange)[0].split("/")[::-1], template[::-1], strict=False)
     if exchange.request_id in names or any(
@@ -73,8 +72,7 @@ def concerns(exchange: Exchange, names: Collection[str]) -> bool:
 
 
 def logged_call(exchange: Exchange) -> LoggedCall:
-    """Returns the log's row for one attempt at a call. From the second attempt on, the row shows
-    the attempt's number."""
+    """Returns the log's row for one attempt at a call."""
     path, query = _target(exchange)
     again = f"  attempt {exchange.attempt}" if exchange.attempt > 1 else ""
     return LoggedCall(
@@ -109,9 +107,8 @@ def call_lines(exchange: Exchange) -> list[str]:
 
 
 def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
-    """Returns the ``swapdesk api ...`` command that makes the same call; None if part of the call
-    is not known. A writing call comes without ``--yes``, so that pasting the line creates
-    nothing."""
+    """Returns the ``swapdesk api ...`` command that makes the same call; None if it is not known
+    completely. Never with ``--yes``, so that pasting it creates nothing."""
     path, query = _target(exchange)
     pairs = parse_qsl(query, keep_blank_values=True)
     if MASK in exchange.target or MASK.encode() in exchange.request_body:
@@ -131,8 +128,6 @@ def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
 
 
 def _target(exchange: Exchange) -> tuple[str, str]:
-    """Returns the path and the query of a request. The path is as the API names it, without the
-    prefix of this service's URL."""
     path, _, query = exchange.target.partition("?")
     template = _TEMPLATES.get(exchange.operation, "")
     depth = template.count("/")

@@ -72,15 +72,11 @@ SAME_AGAIN = "you: give the same command again; the same transaction is sent, ne
 
 
 class Outcome(Struct, frozen=True):
-    """The result of one action of the trader. ``code`` is stable, for scripts: ``NOT_FINAL``.
-    ``failure`` says why, where the money is and who acts next; it is None if everything is done, or
-    if the action ended where it was asked to stop. ``hash`` is of the transaction that was executed
-    or sent. ``order_id`` and ``order`` belong to a swap or deposit, ``error`` is a failed request
-    to the service, ``findings`` are the gate's refusals.
+    """The result of one action of the trader. DONE: it was achieved. REFUSED: it did not happen and
+    will not. UNKNOWN: it can be continued, which sends signed bytes again and signs nothing anew.
 
-    DONE: what was asked for was achieved. REFUSED: the action did not happen, and the desk does
-    nothing more for it. UNKNOWN: the action can be continued; signed bytes are then sent again, and
-    nothing is signed anew.
+    ``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` is None if the action ended where it
+    should. ``findings`` are the refusals of the wallet's checks.
     """
 
     state: State = State.DONE
@@ -106,7 +102,6 @@ class Outcome(Struct, frozen=True):
 
     @property
     def cause(self) -> str:
-        """The cause in a sentence; empty without a failure."""
         return "" if self.failure is None else self.failure.cause
 
 
@@ -125,16 +120,14 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
     lambda one: one.mined,
     lambda one: one.state in LEFT,
 )
-"""Tests for the transactions that share one nonce, the most important test first. The first test
-that any of these transactions passes selects the transaction whose state counts for the nonce."""
+"""Tests that choose, in sequence, the one transaction that counts for a nonce."""
 
 
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Returns the transactions in ``signed`` that have the same nonce as ``one``, in the same
-    sequence; ``one`` is among them. On Solana, which has no nonces, returns those with the same
-    hash."""
+    """Returns the transactions in ``signed`` with the nonce of ``one``, in their sequence. On
+    Solana, without nonces, those with the same hash."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -146,10 +139,9 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """Returns, of several transactions signed for the same payment, the one whose state decides the
-    payment's state: one that was executed, otherwise one in a block, otherwise one that was sent,
-    otherwise the newest. A replacement that was never sent therefore never hides the transaction
-    that it was to replace. None if ``signed`` is empty."""
+    """Returns the transaction that decides a payment's state: an executed one, else one in a block,
+    else a sent one, else the newest. A replacement that was never sent does not hide the original.
+    None if ``signed`` is empty."""
     for decides in _DECISIVE:
         deciding = [transaction for transaction in signed if decides(transaction)]
         if deciding:
@@ -166,9 +158,9 @@ def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTran
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
-    """Returns the transaction that has one of these purposes, is not final, and decides the
-    payment's state (:func:`decisive`). None if there is none. Callers leave cancellations out of
-    ``purposes``, because a cancellation has the same intent as the transaction that it cancels."""
+    """Returns the transaction with one of these purposes that is not final and decides the
+    payment's state; otherwise None. Leave out cancellations, which share the intent of what they
+    cancel."""
     return decisive(
         [
             transaction
@@ -179,9 +171,8 @@ def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> Signed
 
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
-    """Returns the transaction that decides whether the payment of ``one`` is made: ``one`` itself,
-    or a replacement with a higher fee. Either may be executed, because transactions with the same
-    intent, purpose and nonce make the same call. Raises WalletError."""
+    """Returns the transaction that decides whether the payment of ``one`` is made: ``one``, or its
+    replacement with a higher fee. Raises WalletError."""
     if one.nonce is None:
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
@@ -199,9 +190,8 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
-    """Returns the transaction with this hash after reading its state from its chain. The
-    transaction is not sent again, because the caller is about to replace it. Raises WalletError, in
-    particular Refused if this wallet did not sign the transaction."""
+    """Returns the transaction with this hash, as its chain has it now, without sending it again.
+    Raises WalletError; Refused if this wallet did not sign it."""
     transaction = next(
         (transaction for transaction in await client.transactions() if transaction.hash == hash_),
         None,
@@ -214,9 +204,8 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """How long to wait for a payment, in seconds. ``look`` is the pause between two looks at a
-    chain or the service. ``patience`` is how long this run follows a payment; after that, the next
-    start of the desk continues."""
+    """How long to wait for a payment, in seconds. ``look`` is between two looks at the chain;
+    ``patience`` is for this run."""
 
     look: float = 1.0
     patience: float = 300.0
@@ -227,9 +216,8 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` is the one whose state counts; it may still be open.
-    ``reason`` is the last message of the chain or wallet, empty if there was none. ``error`` is the
-    error that ended the waiting early; None if no error did."""
+    """How far a payment came. ``transaction`` counts, even if it is still open. ``reason`` is the
+    last message of chain or wallet. ``error`` is what ended the waiting early."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -240,9 +228,9 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """Returns the outcome of a transaction that the trader signed as a single step. If the
-        transaction had no effect, the outcome has ``code`` and the message ``in_vain``. As long as
-        the result is unknown, ``meanwhile`` says where the money is."""
+        """Returns the outcome of a transaction signed as a single step. Without effect it has
+        ``code`` and the message ``in_vain``. While unknown, ``meanwhile`` says where the money
+        is."""
         transaction = self.transaction
         if transaction.state is State.DONE:
             return Outcome(hash=transaction.hash)
@@ -254,9 +242,8 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Returns True if it makes sense to look at the chain again after ``error``. For example, a
-    Solana node may reject a transaction that is nevertheless executed before its blockhash expires.
-    ``contested`` is True if another transaction may use the same nonce."""
+    """Returns True if the chain should be asked again after ``error``, since a rejected transaction
+    may still be executed. ``contested`` says that another may use its nonce."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":
@@ -267,8 +254,7 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 # Proposing, agreeing, signing
 
 MOST_LOOKS = 5
-"""Largest number of times that one payload is shown for consent. It is shown again if the chain or
-the wallet changed while the trader looked at it."""
+"""How often one payload, if something changed meanwhile, is shown for consent."""
 
 _NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
 LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
@@ -286,14 +272,13 @@ class Agreed(Struct, frozen=True):
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]
-"""A function that shows a review to the trader and returns the trader's consent, or None if the
-trader declines. May raise NotAgreed for any other reason."""
+"""Shows a review to the trader and returns the consent; None if the trader declines. May raise
+NotAgreed."""
 
 
 class Turn(Struct, frozen=True):
-    """The next signature of a group of orders. ``number`` is its number among ``total`` signatures
-    of the same kind. A signature with ``payees`` pays that many deposits; one with 0 ``payees``
-    funds the smart account. ``need`` is the amount of one token for which the user signs."""
+    """The next of ``total`` signatures for a batch's orders. It pays ``payees`` deposits, or funds
+    the smart account if that is 0. ``need`` is what it takes of one token."""
 
     need: Sum
     payees: int
@@ -310,8 +295,8 @@ class Watch:
     class ignores all events."""
 
     def reviewed(self, payload: Payload, review: Review) -> None:
-        """Called after the agent judged a payload and before the trader is asked. The trader is not
-        asked if the agent refused the payload."""
+        """Called after the agent judged a payload and before the trader is asked, unless the agent
+        refused it."""
 
     def signing(self, review: Review) -> None:
         """Called when the trader has agreed, before the agent checks the payload once more and
@@ -321,10 +306,10 @@ class Watch:
         """Called when a transaction was sent or looked up on its chain."""
 
     def turns_to(self, turn: Turn) -> None:
-        """Called when the next signature of a group begins."""
+        """Called when the next signature for a batch's orders begins."""
 
     def moved(self) -> None:
-        """Called after a new state of a group of orders was written to the journal."""
+        """Called after a new state of a batch's orders was written to the journal."""
 
 
 # Why nothing was signed, or nothing is final
@@ -369,9 +354,8 @@ class StillOpen(Exception):
 
 
 class Entry:
-    """Records one transaction in the journal, step by step. This base class records nothing. It is
-    used for transactions that pay nobody, such as a revocation, for which the records of the wallet
-    agent suffice. ``fresh`` is True if this run of the desk began the entry."""
+    """Records one transaction in the journal, step by step. This base class records nothing, for
+    transactions that pay nobody. ``fresh`` says that this run began the entry."""
 
     fresh = True
 
@@ -391,19 +375,14 @@ class Entry:
         """Commits that the transaction ``hash_`` was executed and had its effect."""
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        """Commits that the transaction had no effect and can have none any more. ``code`` says why.
+        """Commits that the transaction had no effect and can have none any more. ``code`` is why.
         ``hash_`` is None if nothing was signed."""
 
 
 class ActEntry(Entry):
-    """Records a wallet transaction as an operation of the ledger, the journal's table of
-    operations. ``begin`` creates the operation. If an earlier run created it, it is given as
-    ``act`` instead.
-
-    An operation that has ended is not reopened: if a transaction is signed nevertheless, a new
-    operation records it. Raises ClaimTaken if another operation already pays for the same thing;
-    nothing is sent then.
-    """
+    """Records a wallet transaction as an operation of the journal; ``act`` is that of an earlier
+    run. An ended operation is not reopened. Raises ClaimTaken, before anything is sent, if another
+    one already pays for the same thing."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -450,15 +429,9 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One transaction that the trader signs as a single step.
-
-    If it is still to be signed, ``review`` shows it, and may say that signing is refused. If an
-    earlier run signed it, ``transaction`` is the signed transaction, which is sent again unchanged.
-    ``replaces`` is another transaction with the same nonce; the chain executes only one of the two.
-
-    ``client`` is called on sending and returns the wallet agent's client. ``ended`` turns the
-    result into an outcome.
-    """
+    """One transaction that the trader signs as a single step. ``review`` shows it and may refuse.
+    ``transaction``, if an earlier run signed it, is sent again unchanged. ``replaces`` has the same
+    nonce; the chain executes only one of the two."""
 
     client: Callable[[], Awaitable[WalletClient]]
     clock: Clock
@@ -472,14 +445,13 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def purpose(self) -> Purpose | None:
-        """What the transaction is signed for."""
         signed = self.transaction or self.payload
         return None if signed is None else signed.purpose
 
     @property
     def refusal(self) -> str | None:
-        """A sentence that says why the wallet does not sign although the trader has confirmed: a
-        rule refuses, or a phrase has to be typed. None if the confirmation is enough."""
+        """Why the wallet does not sign although the trader has confirmed: a rule, or a phrase to
+        type. None if nothing is missing."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -489,9 +461,9 @@ class Step(Struct, frozen=True, kw_only=True):
         return findings[0].sentence if findings else "It is not understood."
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Signs the transaction if that is still to be done, sends it, and waits until it, or the
-        transaction that it replaces, is final. ``phrase`` is the text that the trader typed, if the
-        review asked for one. Raises WalletError for a failure before anything was sent."""
+        """Signs the transaction if necessary, sends it, and waits until it or what it replaces is
+        final. ``phrase`` is what the trader typed, if asked. Raises WalletError if nothing was
+        sent."""
         client, signed = await self.client(), self.transaction
         transactor = Transactor(client, self.clock, OWN, watch=self.watch)
         if signed is None:
@@ -503,8 +475,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Transactor:
-    """Signs and sends transactions of one wallet. Methods raise WalletError if the wallet agent
-    cannot be reached, and JournalUnavailable if the journal cannot be written."""
+    """Signs and sends transactions of one wallet. Methods raise WalletError without the wallet
+    agent, and JournalUnavailable."""
 
     def __init__(
         self,
@@ -531,19 +503,17 @@ class Transactor:
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
-        """Returns the signed transaction that has paid the intent or may still pay it, even if it
-        was never sent; None if there is none. A new attempt continues this transaction instead of
-        signing another."""
+        """Returns the signed transaction that has paid the intent or may still pay it, even if
+        never sent, so that no other is signed; None if there is none."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]
         )
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
-        """Has the agent review a payload, shows the review to the trader and, if the trader agrees,
-        has the payload signed. If something changed meanwhile, the payload is reviewed and shown
-        again. ``promise`` is what the user confirmed. Raises NotSignable or NotAgreed; nothing was
-        signed then."""
+        """Shows the trader the agent's review of a payload and, after consent, has it signed. If
+        something changed meanwhile, it is shown again. ``promise`` is what the user confirmed.
+        Raises NotSignable or NotAgreed; nothing was signed then."""
         assert self._look is not None, "nobody is there to agree"
         for look in range(1, MOST_LOOKS + 1):
             review = await self._client.review(payload, promise)
@@ -566,9 +536,8 @@ class Transactor:
     # The signature
 
     async def confirm(self, entry: Entry, signing: Signing) -> SignedTransaction:
-        """Signs a transaction in three steps: writes the journal entry, has the wallet sign by
-        ``signing``, and writes the hash to the journal. Only after that may the transaction be sent
-        (:meth:`follow`)."""
+        """Writes the journal entry, has the wallet sign by ``signing``, and writes the hash. Only
+        then may the transaction be sent (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
             raise Refused("defect", "the wallet signed something else than a transaction")
@@ -576,8 +545,8 @@ class Transactor:
         return signed
 
     async def confirm_document(self, entry: Entry, signing: Signing) -> Signature:
-        """Signs a document like :meth:`confirm`: writes the journal entry, has the wallet sign by
-        ``signing``, and records the signature. The caller then sends the signature on."""
+        """Signs a document like :meth:`confirm` and records the signature, which the caller sends
+        on."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
             raise Refused("defect", "the wallet signed something else than a document")
@@ -601,15 +570,15 @@ class Transactor:
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
-        """Gives up a transaction that was never sent, and returns it in its new state. A
-        transaction in any other state is returned unchanged."""
+        """Gives up a transaction that was never sent, and returns its new state. Any other is
+        unchanged."""
         if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
 
     async def dispatch(self, signed: SignedTransaction) -> bool:
         """Sends the transaction once, without waiting for its result. Returns True if a node
-        accepted it, and False if no node could be reached or the node rejected it."""
+        accepted it."""
         try:
             self._watch.seen(await self._client.broadcast(signed.hash))
         except Refused as refused:
@@ -627,14 +596,10 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Sends a signed transaction, unchanged and as often as necessary, until it or another
-        transaction with its nonce is final. Records the result before returning it. Stops waiting
-        after the time set by the pace, or at ``until`` if that is earlier.
-
-        ``wanted`` returns False if the transaction may not be sent any more; it is then given up if
-        no node has seen it. ``contested`` is True if another transaction with the same nonce may be
-        executed at any moment; if a node rejects this one, the chain is then looked at again.
-        """
+        """Sends a signed transaction, unchanged and repeatedly, until it or another one with its
+        nonce is final, and records that. Stops at ``until`` or by the pace. If ``wanted`` returns
+        False, it is not sent any more and, if no node has seen it, given up. ``contested`` says
+        that another one may be executed at any moment."""
         entry.signed(signed.hash)
         self._watch.seen(signed)
         delivered = await self._delivered(signed, wanted, until, contested)
@@ -671,9 +636,8 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Sends the transaction if the chain does not have it and ``wanted`` is True. If ``wanted``
-        is False, gives up a transaction that was never sent. Returns the transaction that decides
-        the payment's state."""
+        """Sends the transaction if the chain does not have it and ``wanted``, or gives it up if it
+        was never sent. Returns the one that decides the payment's state."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
         state = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
@@ -684,8 +648,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """Follows one of several transactions like :meth:`follow`, and returns the final one.
-        Raises StillOpen if time runs out, or the error that ended the waiting early."""
+        """Follows one of several transactions and returns the final one. Raises StillOpen if time
+        runs out, or what ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error
@@ -695,9 +659,8 @@ class Transactor:
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
-    """Returns the error to raise for a review that refused. If a finding says that the chain could
-    not be read, nothing was decided about the payload; the error is then Refused with the code
-    ``chain_unreachable``, after which the chain is asked again. Otherwise it is NotSignable."""
+    """Returns the error for a review that refused. If the chain could not be read, that is Refused
+    with ``chain_unreachable``, so that the chain is asked again; otherwise NotSignable."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
             return Refused("chain_unreachable", finding.words.rstrip("."))

@@ -47,12 +47,10 @@ from swapdesk.wire.webhook_signature import SECRET_PREFIX, secret_of, signature
 
 SCHEMA_VERSION = 1
 DEADLINE = 15.0
-"""Seconds that a receiver has for one delivery, from connecting to the end of its response headers.
-Data that arrives meanwhile does not extend the time."""
+"""Seconds that a receiver has from connecting to the end of its response headers."""
 GONE = 410
 WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
-"""Seconds to wait after the first, second and each further try of a delivery. The last value holds
-for all later tries."""
+"""Seconds to wait after each try of a delivery. The last value repeats."""
 LOOK_SECONDS = 0.5
 """Seconds between two reads of the journal, which other desks also write."""
 _AT_ONCE = 200
@@ -62,13 +60,13 @@ _LEAST_BYTES, _MOST_BYTES = 24, 64
 
 
 class WebhookRefused(Exception):
-    """Raised if the receiver's address, the secret or a delivery's id cannot be used, or if the
-    receiver wants no more deliveries. The message says why."""
+    """Raised if the address, the secret or a delivery's id cannot be used, or if the receiver wants
+    no more. The message says why."""
 
 
 def receiver(url: str) -> str:
-    """Returns the URL to post deliveries to. Raises WebhookRefused unless it uses https or is on
-    this machine, because deliveries contain amounts and addresses."""
+    """Returns the URL for deliveries. Raises WebhookRefused unless it uses https or is on this
+    machine, because deliveries contain amounts and addresses."""
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
@@ -90,12 +88,9 @@ def shown(url: str) -> str:
 
 
 def signing_secret(file: Path) -> str:
-    """Returns the secret that signs deliveries: ``whsec_`` and 32 random bytes in base64. The first
-    call creates the file (mode 0600).
-
-    Raises WebhookRefused if the file holds no valid secret, for example after an interrupted write,
-    because anybody could sign with an empty secret. Raises UnsafePlace if others may read the file.
-    """
+    """Returns the secret that signs deliveries, ``whsec_`` and 32 random bytes in base64. Creates
+    its file (mode 0600) if necessary. Raises WebhookRefused if it holds no valid secret, and
+    UnsafePlace if others may read it."""
     try:
         made = secret_of(os.urandom(_SECRET_BYTES))
         write_private(file, made.encode() + b"\n")
@@ -115,15 +110,14 @@ def signing_secret(file: Path) -> str:
 
 
 def webhook_id(event: OrderEvent) -> str:
-    """Returns the id of the delivery of an event. It is always the same for the same state in the
-    same journal."""
+    """Returns the id of the delivery of an event, always the same for the same journal."""
     text = f"{event.number}\0{event.order.service_id}\0{event.at}"
     return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
-    """Returns the body of a delivery as JSON. The deposit address is left out if ``withheld``, the
-    reason why the order must not be paid, is not None."""
+    """Returns the body of a delivery as JSON, without the deposit address if ``withheld``, the
+    reason why the order must not be paid, is given."""
     order, seen = event.order, datetime.fromisoformat(event.at)
     display, began = display_of(order), happened(event.order, seen)
     return encode_json(
@@ -197,9 +191,8 @@ class TakenLog:
             pass
 
     def begins(self, newest: int) -> int:
-        """Returns the number of the journal event after which deliveries to this receiver begin.
-        For a new receiver it is ``newest``, the number of the last event, so that the receiver gets
-        no earlier event."""
+        """Returns the journal event after which deliveries to this receiver begin: for a new one
+        ``newest``, the last."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
         row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(row.fetchone()[0])
@@ -221,10 +214,9 @@ class TakenLog:
 
 
 class OrderWebhooks:
-    """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's clock,
-    not the sandbox's, because receivers compare the time in a signature with real time. ``only``
-    are the ids of the orders to send; None sends all. ``told`` is called after every try of a
-    delivery."""
+    """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's,
+    because receivers check signature times. ``only`` are ids of orders; None sends all. ``told`` is
+    called after every try."""
 
     def __init__(
         self,
@@ -259,7 +251,7 @@ class OrderWebhooks:
         )
 
     async def run(self) -> None:
-        """Sends new states until cancelled. Raises WebhookRefused if the receiver answers 410, and
+        """Sends new states until cancelled. Raises WebhookRefused after a 410, and
         JournalUnavailable or sqlite3.Error if a file cannot be used."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
@@ -275,8 +267,8 @@ class OrderWebhooks:
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
     async def replay(self, wanted: str) -> AttemptDocument:
-        """Sends the delivery with the id ``wanted`` once more and returns the try. Raises
-        WebhookRefused if the journal has no such delivery."""
+        """Sends the delivery with the id ``wanted`` once more. Raises WebhookRefused if the journal
+        has none."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:
@@ -290,8 +282,6 @@ class OrderWebhooks:
         self._log.close()
 
     def _look(self) -> None:
-        """Reads new events from the journal and starts their deliveries. If everything that was
-        read has been accepted, records that a restart need not read it again."""
         if self._only is None and not self._waiting and self._read > self._begins:
             # All of it was taken: nobody has to read it again after a restart.
             self._begins = self._read
@@ -308,8 +298,8 @@ class OrderWebhooks:
                 self._sending[name] = asyncio.create_task(self._drain(name))
 
     async def _drain(self, name: str) -> None:
-        """Sends the waiting states of one order in their sequence, each one until it is accepted.
-        Raises WebhookRefused if the receiver answers 410."""
+        """Sends the waiting states of one order in sequence, each until it is accepted. Raises
+        WebhookRefused after a 410."""
         while waiting := self._waiting.get(name):
             event = waiting[0]
             number = 1
@@ -324,8 +314,6 @@ class OrderWebhooks:
         del self._waiting[name], self._sending[name]
 
     async def _allowed(self, event: OrderEvent, number: int) -> AttemptDocument:
-        """Waits until the pause that the receiver asked for by ``Retry-After`` is over, then sends
-        the delivery. ``number`` is the number of the try."""
         while (left := self._held_until - self._clock.monotonic()) > 0:
             await self._clock.sleep(left)
         return await self._send(event, number)

@@ -132,8 +132,6 @@ WalletOf = Callable[[bytes], HotWallet]
 
 
 def _wallets(store: Store) -> WalletOf:
-    """Returns a function that finds the wallet of a private key. It always returns the same object
-    for a key, so that nonces stay in sequence."""
 
     @cache
     def wallet_of(secret: bytes) -> HotWallet:
@@ -151,7 +149,7 @@ async def _payments(
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
     """Returns the payment terms, read from the token's contract, and the facilitator that settles
-    payments. None without ``entry``. Raises ServiceRefused."""
+    payments; None without ``entry``. Raises ServiceRefused."""
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -267,8 +265,8 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
     """Serves requests until SIGTERM or SIGINT; a second signal aborts open requests. Prints a JSON
-    line when ready. This process also does the background work if ``workers`` is None; otherwise
-    that many worker processes do. Raises ServiceRefused."""
+    line when ready. If ``workers`` is None, this process also does the background work; otherwise
+    that many worker processes do it. Raises ServiceRefused."""
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))
@@ -306,8 +304,8 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
 async def _opened(
     config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
 ) -> tuple[ServiceParts, str | None]:
-    """Returns the service and the URL of its metrics, None without metrics. ``held`` closes what
-    was opened. Raises ServiceRefused."""
+    """Returns the service and the URL of its metrics, which is None without metrics. ``held``
+    closes what was opened. Raises ServiceRefused."""
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
         held.push_async_callback(reader.close)
@@ -332,8 +330,8 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store that the configuration names. Raises ServiceRefused, also if the stored chain
-    ids differ from the file's."""
+    """Opens the store that the configuration names. Raises ServiceRefused, also if the store has
+    another id for a chain."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:
@@ -356,8 +354,6 @@ def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
 
 @asynccontextmanager
 async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
-    """Serves the metrics application ``door`` at ``place`` and yields its URL. Raises
-    ServiceRefused if the port is taken."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
@@ -451,8 +447,8 @@ _REFUSED_SECONDS = 2.0
 async def _beside(
     file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
 ) -> AsyncIterator[None]:
-    """Runs ``workers`` worker processes within the context and restarts those that die. Worker N
-    serves its metrics N ports above ``metrics``. Raises ServiceRefused if one does not start."""
+    """Runs worker processes while the context is open and restarts those that die. Worker N serves
+    its metrics on the port of ``metrics`` plus N. Raises ServiceRefused if one does not start."""
     places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
     orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, order), (), clock) for order in orders]

@@ -132,8 +132,8 @@ def _invalid(field: str, reason: str) -> ControlRefused:
 
 
 class WorldPace:
-    """Keeps the sandbox's clock, and ``speed`` (how many times faster world time runs than sandbox
-    time), as the node reported them last."""
+    """The sandbox's clock and ``speed``, as the node reported them last. World time, in which
+    blocks are made, runs ``speed`` times faster than sandbox time."""
 
     def __init__(self, clock: SystemClock, time: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -141,8 +141,7 @@ class WorldPace:
         self.follow(time)
 
     def follow(self, time: Mapping[str, Any]) -> None:
-        """Sets the clock and the speed from ``time``, the node's answer to ``clock_get`` or
-        ``clock_set``."""
+        """Sets the clock and the speed from the node's answer to ``clock_get`` or ``clock_set``."""
         self._clock.advance_to(float(str(time["offset"])))
         self.speed = Decimal(str(time["speed"]))
 
@@ -384,8 +383,6 @@ def _operation(text: str, fault: Fault) -> str:
 
 
 def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns one leg for the answer of ``_legs``, in whole tokens. Before the payout, ``out`` is
-    the agreed amount."""
     tokens = [world_tokens()[str(leg[side])] for side in ("tokenIn", "tokenOut")]
     sides = [
         {
@@ -411,7 +408,7 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
     """Returns the parameters of the node's method ``fund`` for a gift of ``amount`` whole tokens.
-    ``token`` is an id, contract or symbol, None for the chain's coin. Raises ControlRefused."""
+    ``token`` is an id, a contract or a symbol, None for the chain's coin. Raises ControlRefused."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")

@@ -62,7 +62,7 @@ from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
 FIXED_VALID = timedelta(seconds=600)
-"""Time for which a fixed rate can be used; it leaves the user time to type a refund address."""
+"""Time for which a fixed rate can be used, long enough to type a refund address."""
 
 _FORM = re.compile(r"[a-z]{1,8}-([0-9a-f]{1,14})-[0-9a-f]{20}")
 _MILLISECOND = timedelta(milliseconds=1)
@@ -77,8 +77,8 @@ def rate_name(
     terms: Terms,
     at: datetime,
 ) -> str:
-    """Returns the name of a fixed rate for swapping ``amounts`` (in, out) of a pair, given at the
-    time ``at``."""
+    """Returns the name of a fixed rate for swapping ``amounts`` (in, out) of a pair. It was given
+    at the time ``at``."""
     moment = (at - _EPOCH) // _MILLISECOND
     figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
     facts = (seed, venue, *pair, *figures, terms.receive, moment)
@@ -87,15 +87,15 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns the time at which a fixed rate was given, which its name contains; None if ``rate``
-    is not the name of a rate."""
+    """Returns the time at which a fixed rate was given, from its name; None if ``rate`` is no such
+    name."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
 
 SLOW_SECONDS = 30
-"""Length of the periods, in seconds, after which a slow exchange may change its speed. About one in
-three is slow."""
+"""Length in seconds of the periods after which a slow exchange may change its speed. It is slow in
+about one of three."""
 
 _SLOW_BELOW = Decimal("-0.34")
 _MINUTE = 60
@@ -169,7 +169,7 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """A simulated exchange. ``speed`` tells how many times faster world time runs than sandbox
+    """A simulated exchange. ``speed`` returns how many times faster world time runs than sandbox
     time."""
 
     def __init__(
@@ -244,8 +244,8 @@ class SimulatedExchange:
         return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens a leg. If its key is already in use, returns the deposit instruction of that
-        earlier leg."""
+        """Opens a leg. If the leg's key was used before, returns the deposit instruction of that
+        earlier leg instead."""
         await self._meet()
         try:
             params = self._opening(leg)

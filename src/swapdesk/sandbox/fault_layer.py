@@ -52,7 +52,7 @@ async def _lost(request: BrokenRequest) -> None:
 
 
 async def _nowhere(message: Message) -> None:
-    """Discards a message that the application sends to the client."""
+    """Discards a message for the client."""
 
 
 async def _delayed(request: BrokenRequest) -> None:
@@ -99,13 +99,12 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
     "garbage": _garbage,
     "truncate": _truncated,
 }
-"""Functions that answer a request in place of the service when a fault applies to it, by the name
-of the fault."""
+"""Functions that answer a request in place of the service, by the name of a fault."""
 
 
 class BrokenStream:
-    """Sends the frames of one stream; at most one frame at a time can be held back, and it is sent
-    after the next one."""
+    """Sends the frames of one stream. At most one frame can be held back; it is sent after the
+    next."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send = send
@@ -114,8 +113,8 @@ class BrokenStream:
         self._timer: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """Sends this frame, and then the frame that was held back, if any. If this frame closes the
-        stream, the held frame is sent first."""
+        """Sends this frame and then the one held back, if any. A frame that closes the stream is
+        sent last."""
         if message["type"] == "websocket.close":
             await self._let_go()
         await self._send(message)
@@ -123,7 +122,7 @@ class BrokenStream:
 
     async def hold(self, message: Message, seconds: float) -> None:
         """Holds a frame back until the next one was sent, but no longer than ``seconds``. A frame
-        already held back is sent now."""
+        already held back is sent at once."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -225,8 +224,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """If a fault that drops all streams is set, cuts every open stream and refuses new streams
-        for the seconds of that fault."""
+        """If a fault that drops all streams is set, cuts them and refuses new ones for the fault's
+        seconds."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -254,7 +253,7 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns the ``operation`` of a request and the ids in its path, by parameter name. Empty if
+    """Returns the ``operation`` of a request, and the ids in its path by parameter name; empty if
     unknown. ``path`` begins after ``/v2``."""
     asked = path.split("/")
     for operation in OPERATIONS:
@@ -304,7 +303,7 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns the outcome that a fault prescribes for the deposits of a batch, which are paid
-    together, and counts the fault as used. None if no fault applies."""
+    """Returns the outcome that a fault prescribes for the bundle of a batch, which pays its
+    deposits, and counts the fault as used. None if no fault applies."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

@@ -14,16 +14,16 @@ from msgspec import Struct
 from swapdesk.wire.faults import FAULTS
 
 About = Collection[tuple[str, str | None]]
-"""A description of an event: pairs of a selector and the value that the event has for this
-selector."""
+"""A description of an event: pairs of a selector and the event's value for it."""
 
 
 NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "drop_transaction"
 
 
 class ActiveFault(Struct):
-    """A fault that was set. It happens ``times`` more times, or until cleared if None. It applies
-    to events whose ``selector`` has this ``value``; an empty selector matches all."""
+    """A fault that was set. It happens ``times`` more times, or until cleared if ``times`` is None.
+    It applies to events whose ``selector`` has the value ``value``; an empty selector matches all
+    events."""
 
     name: str
     selector: str
@@ -61,8 +61,8 @@ class ActiveFaults:
         self.active.append(ActiveFault(name, selector, value, times, lasts, leg))
 
     def waiting(self, names: Collection[str], about: About) -> list[ActiveFault]:
-        """Returns the active faults with one of these names that apply to the event that ``about``
-        describes, the oldest first."""
+        """Returns the active faults with one of these names that apply to the event ``about``,
+        oldest first."""
         return [
             fault
             for fault in self.active
@@ -89,6 +89,6 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Returns True, and uses up one occurrence, if a fault with this name is set for the chain.
-        The caller then lets the request fail."""
+        """Returns whether a fault with this name is set for the chain, and counts it as used once.
+        If True, let the request fail."""
         return self.take((name,), {("chain", chain)}) is not None

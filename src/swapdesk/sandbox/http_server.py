@@ -45,8 +45,8 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns the status and reason for refusing a ``Host`` that is not served, a sign of DNS
-    rebinding; otherwise None. ``hosts`` are names besides the loopback ones."""
+    """Returns the status and reason for refusing a request whose ``Host`` is not served, a sign of
+    DNS rebinding; otherwise None. ``hosts`` are names besides the loopback ones."""
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
     return None
@@ -89,8 +89,8 @@ def _served(url: str, hosts: frozenset[str]) -> bool:
 CUT = "swapdesk.cut"
 """Key in ``scope["state"]``. Its value is a function that aborts the connection."""
 FORWARDED_HOST = "swapdesk.host"
-"""Key in ``scope["state"]``. Its value is the host name that the caller used; it is present only if
-a trusted proxy states that name."""
+"""Key in ``scope["state"]`` for the host name that the caller used, present only if a trusted proxy
+states it."""
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
@@ -99,24 +99,22 @@ FRAMING_LIMIT = 1024 * 1024
 """Largest number of bytes of a request's body that are not content but chunk sizes and trailers."""
 HANDSHAKE_LINE_LIMIT = 8_000
 HANDSHAKE_FIELDS_LIMIT = 128
-"""Largest number of header fields of a WebSocket handshake. The WebSocket library would leave a
-handshake with more fields without an answer."""
+"""Largest number of header fields of a WebSocket handshake; the WebSocket library would not answer
+more."""
 
 REQUEST_SECONDS = 20.0
-"""Seconds in which the head of a request must arrive. Its body then has the same number of
-seconds."""
+"""Seconds in which the head of a request must arrive, and then its body."""
 STUCK_SECONDS = 30.0
 """Seconds without progress after which an answer is aborted."""
 LEAVE_SECONDS = 5.0
 """Seconds in which the last bytes of a closing connection must be sent."""
 
 MOST_CONNECTIONS = 400
-"""Largest number of connections of a port, including streams, so that two ports of a process stay
-below the usual limit of 1,024 descriptors."""
+"""Largest number of connections of a port. Two ports of a process stay below 1,024 descriptors."""
 MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
-"""Most connections and streams from one address, or from one caller behind a trusted proxy: three
-quarters of the total."""
+"""Most connections and streams from one address (behind a trusted proxy, from one caller), so that
+nobody can take all."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
@@ -164,7 +162,6 @@ class BoundedConfig(uvicorn.Config):
 
 
 def _answering(app: Any, clock: Clock) -> Any:
-    """Wraps an application to answer 500 if it raises before beginning its answer."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -192,8 +189,8 @@ class _Outflow:
         self._since = 0.0
 
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
-        """Returns whether a connection's pending output is too slow: no progress for STUCK_SECONDS
-        or, while ``ending``, not sent within LEAVE_SECONDS in total."""
+        """Returns whether pending output made no progress for STUCK_SECONDS or, if ``ending``, was
+        not all sent within LEAVE_SECONDS."""
         seen = -1 if ending else waiting
         if seen != self._seen:
             self._seen, self._since = seen, now
@@ -201,7 +198,7 @@ class _Outflow:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits on the size of heads and the time of requests.
+    """uvicorn's HTTP protocol with limits on the size of heads and the duration of requests.
     Applications can abort their connection."""
 
     config: BoundedConfig
@@ -210,7 +207,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self.url = b""
         self._due: float | None = self._in(REQUEST_SECONDS)
-        """Monotonic time by which the rest of a request must arrive. None while nothing is
+        """Monotonic time by which the rest of a request must arrive; None while nothing is
         awaited."""
         self._fed = False
         self._room = self._fields = HEADER_LIMIT
@@ -358,8 +355,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._refuse(*self._problem)
 
     def _refuse(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
-        """Answers an error and closes the connection; only closes it if an earlier answer is still
-        due."""
+        """Answers with an error and closes the connection, or only closes it if an earlier answer
+        is still due."""
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             # What the application still says of it goes nowhere.
@@ -433,8 +430,8 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """Aborts a closed connection whose last bytes are overdue. Slow readers of open ones are
-        the application's concern."""
+        """Aborts a closed connection whose last bytes are overdue. The application itself ends slow
+        readers of open connections."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
@@ -456,8 +453,8 @@ SHUTDOWN_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
 """Seconds that a service has to finish what it began, when another process has replaced it."""
 IDLE_SHARE = 0.1
-"""Share of an ending server's time limit after which idle connections close. Closing at once could
-cut off a request on its way."""
+"""Share of an ending server's time limit after which idle connections are closed. Earlier, a
+request could be on its way."""
 HANDSHAKE_SECONDS = 0.25
 """Seconds for which a server that is told to end still finishes connections that are being
 opened."""
@@ -548,8 +545,8 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Refuses new connections on a listening socket but keeps those waiting to be accepted, so that
-    no request is lost. Does nothing outside Linux."""
+    """Refuses new connections on a listening socket, but keeps those that wait to be accepted, so
+    that no request is lost. Does nothing outside Linux."""
     if sys.platform != "linux":
         return
     program = b"".join(
@@ -580,8 +577,8 @@ def build_server(
     front: Front | None = None,
     drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
-    """Builds a server for one ASGI application; ``should_exit`` ends it. No proxy is trusted
-    without ``front``. Raise ``drain_seconds``, the time to finish requests, only if no other
+    """Builds a server for one ASGI application; ``should_exit`` ends it. If ``front`` is None, no
+    proxy is trusted. ``drain_seconds`` is the time to finish requests; raise it only if no other
     process shares the socket."""
     return _Server(
         BoundedConfig(

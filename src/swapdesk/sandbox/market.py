@@ -30,8 +30,7 @@ _DIGITS = 10
 
 @lru_cache(maxsize=4096)
 def noise(seed: int, *path: str | int) -> Decimal:
-    """Returns a number from -1 up to but not including 1. It is a hash of ``seed`` and ``path``, so
-    equal arguments give equal numbers."""
+    """Returns a number from -1 up to but not including 1, a hash of the arguments."""
     text = "\0".join(map(str, (seed, *path)))
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return ROUGH.subtract(ROUGH.divide(Decimal(2 * word), Decimal(_SPAN)), Decimal(1))
@@ -80,8 +79,7 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
 
 
 BUCKET_SECONDS = 10
-"""Seconds of sandbox time for which an exchange's price stays the same. Such a period is called a
-bucket."""
+"""Seconds of sandbox time (a bucket) for which an exchange's price stays the same."""
 
 KEPT = 16_384
 """Largest number of entries in each cache of this module."""
@@ -102,8 +100,8 @@ def bucket_of(at: datetime) -> datetime:
 
 
 class OrderBook(Struct, frozen=True):
-    """The prices at which an exchange swaps one token for another in a short period of time, in
-    dollars. The greater the ``depth``, the less the price worsens with the amount. ``kept`` is the
+    """The prices, in dollars, at which an exchange swaps one token for another in a short period of
+    time. The greater ``depth`` is, the less the price worsens with the amount. ``kept`` is the
     share after spread and markup."""
 
     price_in: Decimal
@@ -196,8 +194,8 @@ def _book(
 
 @lru_cache(KEPT)
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
-    """Returns the exchange's bounds for the amount sent. They are computed from base prices, so
-    that they stay the same while prices move."""
+    """Returns the exchange's bounds for the amount sent. They depend on base prices, not on the
+    market's."""
     asset = asset_of(token_in)
     # Of what is traded thinly an exchange takes less, but always some times its minimum.
     most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)

@@ -27,7 +27,7 @@ Scope = Literal["full", "read"]
 
 
 class PartnerKeys(Struct, frozen=True):
-    """An API key with its secret and account. ``tier`` is PRO or FREE, ``scope`` is full or
+    """An API key with its secret and account. ``tier`` is PRO or FREE; ``scope`` is full or
     read."""
 
     name: str
@@ -39,8 +39,7 @@ class PartnerKeys(Struct, frozen=True):
     suspended: bool = False
 
     def as_ready(self) -> dict[str, str]:
-        """Returns the key in the form of the ready line, which the sandbox prints once it is ready
-        (interfaces 2)."""
+        """Returns the API key in the form of the ready line (interfaces 2)."""
         return {
             "partnerId": self.partner_id,
             "apiKey": self.api_key,
@@ -65,13 +64,13 @@ _KEYS: tuple[tuple[str, str, str, Scope, bool], ...] = (
     ("dora", "PRO", "", "full", True),
     ("erin", "PRO", "", "full", False),
 )
-"""The API keys: account name and tier, a word for a further key, the scope, and whether the account
-is suspended. Add only at the end: programs select by position."""
+"""The API keys: account name and tier, a word that marks a further key, scope, and whether the
+account is suspended. Add new ones at the end, because programs select by position."""
 
 
 def load_key(directory: Path) -> bytes:
-    """Returns the key of a data directory (``sandbox.key``); draws and stores a new one if there is
-    none. Raises SandboxKeyRefused."""
+    """Returns the secret of a data directory (``sandbox.key``), drawn at random if there is none
+    yet. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
     with contextlib.suppress(FileExistsError):
         write_private(path, os.urandom(_KEY_BYTES))
@@ -113,7 +112,7 @@ def _key_of(
 
 
 def webhook_secret(key: bytes, source: str) -> str:
-    """Returns the secret with which ``source`` (a venue or the bundler) signs its webhook events
+    """Returns the secret with which ``source``, a venue or the bundler, signs its webhook events
     (contract 15.2)."""
     return secret_of(_derived(key, source, "webhook"))
 

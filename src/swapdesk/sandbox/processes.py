@@ -39,8 +39,7 @@ OK, DEFECT, BAD_INPUT = 0, 1, 2
 
 
 def said(error: Exception, code: int) -> int:
-    """Writes an error's message to standard error. Returns ``code`` unchanged, for the caller to
-    return as its exit code."""
+    """Writes an error's message to standard error and returns ``code``."""
     sys.stderr.write(f"{error}\n")
     return code
 
@@ -51,7 +50,7 @@ class DirectoryInUse(Exception):
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
     """Locks a data directory and returns the descriptor of the lock, which children inherit. Raises
-    DirectoryInUse if it stays locked for ``seconds``."""
+    DirectoryInUse if the lock is not free within ``seconds``."""
     handle = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     until = clock.monotonic() + seconds
     while True:
@@ -131,15 +130,15 @@ def url_of(host: str, listener: socket.socket) -> str:
 
 
 GRACE_SECONDS = 1.5
-"""Seconds that a child has to end after it was told to. After that it is killed."""
+"""Seconds that a child has to end before it is killed."""
 
 ORDERS_LIMIT = 64 * 1024
 _STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
-    """Reads the instructions that the parent process wrote: a JSON object in the first line of
-    standard input. Raises EOFError if the parent is gone."""
+    """Reads the parent's instructions, a JSON object in the first line of standard input. Raises
+    EOFError if the parent is gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
@@ -152,8 +151,8 @@ def read_orders() -> dict[str, Any]:
 
 
 def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
-    """Runs ``run`` with the instructions of the parent process (see :func:`read_orders`). Returns
-    the exit code of ``run``, or 1 if the parent is gone."""
+    """Runs ``run`` with the parent's instructions (see :func:`read_orders`). Returns its exit code,
+    or 1 if the parent is gone."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
@@ -165,8 +164,8 @@ def run_child(run: Callable[[dict[str, Any]], Coroutine[Any, Any, int]]) -> int:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Tells the parent process, in a JSON line, that this process is ready, or why not. Raises
-    nothing if the parent is gone."""
+    """Tells the parent process, in a JSON line, that this process is ready or why it is not. Never
+    raises, even if the parent is gone."""
     # Past the buffer of stdout, which would be written once more when the process ends.
     with contextlib.suppress(BrokenPipeError):
         os.write(_STDOUT, json.dumps(document).encode() + b"\n")
@@ -180,7 +179,7 @@ def leave_loaded_alone() -> None:
 
 
 class Stop(asyncio.Event):
-    """Set when the process is told to end; ``again`` is set when it is told so once more."""
+    """An event, set when the process is told to end; ``again`` is set at the second time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,8 +188,8 @@ class Stop(asyncio.Event):
 
 def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = False) -> Stop:
     """Returns an event that SIGTERM, SIGINT or, with ``lifeline``, the end of standard input sets.
-    The process exits GRACE_SECONDS after the first such request (``hard``) or the second
-    (``patient``)."""
+    ``hard`` makes the process exit GRACE_SECONDS after the first such request, ``patient`` after
+    the second."""
     stop, loop = Stop(), asyncio.get_running_loop()
 
     def begin() -> None:
@@ -223,8 +222,8 @@ def _watch(loop: asyncio.AbstractEventLoop, begin: Any) -> None:
 NICENESS = 5
 """Niceness of the process that makes blocks, so that all other processes are preferred to it."""
 SWITCH_SECONDS = 0.0005
-"""Seconds after which a thread that makes a block yields to the event loop. A longer interval makes
-requests slow."""
+"""Seconds after which a thread that makes a block yields to the event loop. More would slow
+requests down."""
 
 
 def give_way() -> None:

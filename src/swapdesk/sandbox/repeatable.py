@@ -69,18 +69,17 @@ T = TypeVar("T")
 BEGINNING = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
 """The time at which the sandbox's clock begins in every repeatable run."""
 _HOST, _PORT = "127.0.0.1", 9
-"""Host and port in the URLs of a repeatable sandbox. Nothing listens there, so that a request that
-does not use the transport fails."""
+"""Host and port in the URLs of a repeatable sandbox. Nothing listens there."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
 TICK_SECONDS = 2.0
-"""Seconds of world time between two steps of the node; shorter ones cost more computing time."""
+"""Seconds of world time between two steps of the node. Shorter intervals cost more computing
+time."""
 _WATCHED_BY_LOOP = 1
-"""Number of files that the loop itself watches: the pipe by which it wakes itself."""
+"""Number of files that the loop itself watches."""
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that does not wait for time to pass. ``passed`` is the sum of the seconds of all
-    waits, real or skipped."""
+    """A selector that skips waits for time. ``passed`` is the sum of the seconds of all waits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,8 +100,7 @@ class _StandingSelector(selectors.DefaultSelector):
 
 
 class RepeatableLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes without waiting (see ``_StandingSelector``), and which runs
-    the work of threads on itself."""
+    """An event loop whose time passes without waiting, and which also runs the work of threads."""
 
     def __init__(self) -> None:
         self._standing = _StandingSelector()
@@ -123,7 +121,7 @@ class RepeatableLoop(asyncio.SelectorEventLoop):
 
 
 def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine function to its end on a new RepeatableLoop; returns its result."""
+    """Runs a coroutine function to its end on a new RepeatableLoop."""
     leave_out_validator_keys()
     postpone_precompiles()
     with asyncio.Runner(loop_factory=RepeatableLoop) as runner:
@@ -136,8 +134,8 @@ def repeatable_clock() -> SystemClock:
 
 
 class RepeatableWorld(Struct, frozen=True):
-    """A running sandbox in a repeatable run: its clock, the content of its ready line, and the
-    transport that reaches its applications."""
+    """A running sandbox in a repeatable run: its clock, its ready line, and the transport to its
+    applications."""
 
     clock: SystemClock
     ready: Mapping[str, Any]
@@ -163,8 +161,8 @@ class WorldTransport(httpx2.AsyncBaseTransport):
         return await httpx2.ASGITransport(app=application).handle_async_request(request)
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> Any:
-        """Opens an order stream to the application at this URL, with the interface that
-        ``swapdesk.client.stream_socket.CarriesStreams`` describes."""
+        """Opens an order stream to the application at this URL (see
+        ``swapdesk.client.stream_socket.CarriesStreams``)."""
         application = self._at(httpx2.URL(url).path)
         if application is None:
             raise ConnectionRefusedError("nobody is there")
@@ -233,8 +231,7 @@ class _Stream:
         return self._serving is None or self._serving.done()
 
     def abort(self) -> None:
-        """Breaks the connection, so that both sides notice it as they would notice a lost
-        network."""
+        """Breaks the connection, so that both sides see a lost network."""
         self._said.put_nowait({"type": "websocket.disconnect", "code": 1006})
         self._heard.put_nowait({"type": "cut"})
 
@@ -257,9 +254,9 @@ def _headers(answer: Message) -> Headers:
 async def open_world(
     data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
-    """Opens a new sandbox in an empty directory within an ``async with`` block, on the running
-    RepeatableLoop. With ``pools``, pool prices follow the market, which is slow and only matters
-    for on-chain swaps."""
+    """Opens a new sandbox in an empty directory for an ``async with`` block, on the running
+    RepeatableLoop. If ``pools`` is True, pool prices follow the market, which is slow and only
+    matters for on-chain swaps."""
     clock = repeatable_clock()
     make_directories(data)
     write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))

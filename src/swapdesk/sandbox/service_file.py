@@ -43,7 +43,7 @@ _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
 class VenueEntry(Struct, frozen=True):
     """A venue of the file. ``lacks`` is what is missing to serve it; ``secret`` is the private key
-    for its transactions."""
+    that signs its transactions."""
 
     code: str
     name: str
@@ -77,8 +77,7 @@ class PaymentsEntry(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """The settings of the log: its ``level``, and whether the lines about requests contain the
-    caller's address (``addresses``)."""
+    """The settings of the log: its ``level``, and whether it shows the addresses of callers."""
 
     level: str = "info"
     addresses: bool = False
@@ -89,8 +88,8 @@ class MetricsEntry(Struct, frozen=True):
     port: int = 0
 
     def beside(self, number: int) -> MetricsEntry | None:
-        """Returns the metrics address of worker ``number`` (from 1), that many ports above this
-        one. None if there is no such port or this one is 0."""
+        """Returns the metrics address of worker ``number``, from 1: that many ports above this one.
+        None if there is no such port or this one is 0."""
         port = self.port + number if self.port else 0
         return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
 
@@ -118,8 +117,7 @@ class ServiceConfig(Struct, frozen=True):
         return [venue for venue in self.venues if venue.lacks]
 
     def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
-        """Returns a copy with this port and this metrics port. None keeps the port that the file
-        states."""
+        """Returns a copy with this port and this metrics port. None keeps the file's port."""
         there = self if port is None else replace(self, port=port)
         if metrics is None:
             return there
@@ -132,8 +130,8 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns where an entry is in the file, as ``path:line``. Falls back to the line of its table,
-    then to the path alone."""
+    """Returns where an entry is in the file, as ``path:line``. If it is missing, the line of its
+    table, or else the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
@@ -308,7 +306,7 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 
 def store_at(url: str) -> Place:
-    """Returns how to connect to the database at a URL, with the password from the environment.
+    """Returns how to connect to the database at a URL; the password comes from the environment.
     Raises ValueError, also for a password in the URL."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
@@ -537,7 +535,6 @@ class _Reading:
         return key
 
     def _private(self, named: str) -> bytes:
-        """Returns the content of a file that no other user may read. Raises ValueError."""
         file = self._base / os.path.expanduser(named)
         try:
             return read_private(file)
@@ -545,8 +542,6 @@ class _Reading:
             raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _lacks(self, kind: str, keys: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns what is missing to serve a venue of this ``kind``. ``keys`` are the entries that
-        the file has for it."""
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (

@@ -85,13 +85,12 @@ OVERRIDES = {
     "alice": Overrides(default_markup=Decimal("0.5")),
     "erin": Overrides(quote=(2, 20, 50), exchange=(1, 5, 10), read=(5, 100, 1000)),
 }
-"""Terms of accounts, by name, that differ from those of the tier (contract 17.8). Erin reaches a
-429 easily."""
+"""Terms of accounts, by name, that differ from those of the tier (contract 17.8). Erin's limits
+make a 429 easy to reach."""
 
 
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
-    """Returns the accounts that these API keys belong to, as records for the store, with ``now`` as
-    their creation time."""
+    """Returns the accounts of these API keys as records for the store, created at ``now``."""
     accounts: dict[str, StoredPartner] = {}
     for partner_key in keys:
         key = StoredKey(
@@ -139,8 +138,7 @@ class HostCheck:
 
 DATABASE = "service.db"
 WORLD = "world"
-"""Name of the file in a data directory that holds the identity of the directory's data. Data that
-is begun anew gets another identity."""
+"""Name of the file with the identity of a directory's data."""
 NODE_SECONDS = 15.0
 """Seconds that the service waits for the node at its start."""
 
@@ -175,8 +173,8 @@ async def build_sandbox_service(
     stop: asyncio.Event | None = None,
 ) -> SandboxService:
     """Builds the service of a data directory over a node. ``time`` is the node's answer to
-    ``clock_get``, ``tokens`` the size of the catalogue (None: the sandbox's own). ``stop`` is set
-    if the store becomes unusable. Raises SandboxKeyRefused."""
+    ``clock_get``. ``tokens`` is the size of the catalogue, None for the sandbox's own. ``stop`` is
+    set if the store becomes unusable. Raises SandboxKeyRefused."""
     pace = WorldPace(clock, time)
     market = Market(int(time["seed"]))
     faults = ActiveFaults()
@@ -274,7 +272,7 @@ async def _opened(data: Path, url: str | None) -> Store:
 
 
 def _identity(data: Path) -> str:
-    """Returns the random identity of a directory's data, stored at the first call."""
+    """Returns the identity of a directory's data, drawn at random and stored at the first call."""
     with contextlib.suppress(FileExistsError):
         write_private(data / WORLD, secrets.token_hex(16).encode())
     return read_private(data / WORLD).decode()

@@ -50,19 +50,18 @@ START_SECONDS = 20.0
 STOP_SECONDS = 2.0
 _BACK_OFF = (0.1, 0.25, 0.5, 1.0, 2.0)
 _STEADY_SECONDS = 10.0
-"""Seconds after which a child counts as healthy, so that the wait before its next restart is short
-again."""
+"""Seconds after which a child counts as healthy, so that its next restart is quick again."""
 
 logger = logging.getLogger(__name__)
 
 
 class ChildRefused(Exception):
-    """Raised if a child said that it refuses to run, and why. A restart would not help."""
+    """Raised if a child refuses to run, for the reason that it gave. A restart would not help."""
 
 
 class OldWorld(ChildRefused):
-    """Raised if the data directory was begun by another release or from other tables, so that this
-    release cannot use it."""
+    """Raised if this release cannot use the data directory, begun by another release or from other
+    tables."""
 
 
 class ChildSilent(Exception):
@@ -87,8 +86,8 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> dict[str, Any]:
-        """Starts the child and returns what it announced when ready. Raises ChildSilent and
-        ChildRefused, for another release's data OldWorld."""
+        """Starts the child and returns what it announced when ready. Raises ChildSilent,
+        ChildRefused, or OldWorld for data of another release."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -154,10 +153,8 @@ class Child:
 
 
 def makers_of(directory: Path) -> list[dict[str, str]]:
-    """Returns provider, chain and key of each maker of the sandbox in a data directory.
-
-    Raises SandboxKeyRefused.
-    """
+    """Returns provider, chain and address of each maker of the sandbox in a data directory. Raises
+    SandboxKeyRefused."""
     from solders.keypair import Keypair  # on use: it takes longer than all the rest
 
     seed = key_seed(load_key(directory), MAKER)
@@ -166,14 +163,14 @@ def makers_of(directory: Path) -> list[dict[str, str]]:
 
 LOOPBACK = "127.0.0.1"
 NOT_FREE = 7
-"""Exit code of a sandbox with ``lifeline`` (started by a desk) if another one still has the data
+"""Exit code of a sandbox that was started with ``lifeline``, if another sandbox still has the data
 directory."""
 
 
 class ServeOptions(Struct, frozen=True):
-    """Options of a sandbox. ``port`` 0 takes a free port. ``seed`` and ``speed`` of None keep the
-    stored values. With ``lifeline`` the sandbox ends when its stdin does. Without ``store``, the
-    database is a file in ``data``."""
+    """Options of a sandbox. ``port`` 0 takes a free port. If ``seed`` or ``speed`` is None, the
+    stored value is kept. With ``lifeline`` the sandbox ends when its stdin does. If ``store`` is
+    None, the database is a file in ``data``."""
 
     data: Path
     host: str = LOOPBACK
@@ -190,8 +187,8 @@ class ServeOptions(Struct, frozen=True):
 
 def serve(options: ServeOptions) -> int:
     """Runs a sandbox until told to end. Returns the exit code: 0, or 1 if it could not be kept
-    running, 2 for unusable options or data, 7 (NOT_FREE, only with ``lifeline``) if the data is in
-    use."""
+    running, 2 for unusable options or data, NOT_FREE if ``lifeline`` is set and the data directory
+    is in use."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
 
@@ -240,8 +237,8 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Starts the sandbox and returns True, or False if ``stop`` was set first. Puts data of another
-    release aside and raises OldWorld."""
+    """Starts the sandbox and returns True, or False if ``stop`` was set first. Renames a directory
+    with another release's data and raises OldWorld."""
     try:
         return await sandbox.start(stop)
     except OldWorld as old:
@@ -348,8 +345,8 @@ async def _together(*coroutines: Any) -> None:
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Runs a coroutine until it is done (False) or ``stop`` is set (True). Raises what the
-    coroutine raises."""
+    """Runs a coroutine until it is done (returns False) or ``stop`` is set (returns True). Raises
+    what the coroutine raises."""
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)

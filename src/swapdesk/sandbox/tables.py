@@ -32,8 +32,7 @@ from swapdesk.sandbox.node.solana.terms import CHAIN, PATH
 
 
 def read_table(name: str) -> Iterator[dict[str, str]]:
-    """Yields the rows of a tab-separated file beside this module. Each row maps the headings to the
-    row's cells; a missing cell is empty."""
+    """Yields the rows of a table beside this module, by heading; a missing cell is empty."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     first, *lines = text.splitlines()
     headings = first.split("\t")
@@ -45,7 +44,7 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 class ChainRow(Struct, frozen=True):
     """A chain of the catalogue. Its blocks follow the speed of world time if ``beat`` is ``world``,
-    not if ``slots``. A venue credits a deposit after ``confirmations``."""
+    but not if it is ``slots``. Venues credit a deposit after ``confirmations`` blocks."""
 
     name: str
     short_name: str
@@ -61,8 +60,8 @@ class ChainRow(Struct, frozen=True):
     beat: Literal["world", "slots"] = "world"
 
     def chain_id_of(self, ids: ChainIds) -> int | None:
-        """Returns the chain id for EVM chains, else None. The sandbox's ids differ from the real
-        ones, so that no program confuses the chains."""
+        """Returns the chain id of an EVM chain, otherwise None. The sandbox's ids differ from the
+        real ones, so that no program confuses the chains."""
         if self.chain_id is None or ids == "sandbox":
             return self.chain_id
         return self.chain_id - SANDBOX_CHAIN_IDS
@@ -78,8 +77,7 @@ class ChainRow(Struct, frozen=True):
         return ADDRESS_KINDS[self.kind].contract_shape
 
     def address(self, seed: bytes) -> str:
-        """Returns the address on this chain that is derived from a seed of 32 bytes; nobody has the
-        address's private key."""
+        """Returns the address on this chain derived from 32 bytes; nobody has its private key."""
         return derive_address(self.kind, seed, self.name)
 
     @property
@@ -133,8 +131,8 @@ EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 
 
 class ChainTerms(Struct, frozen=True):
-    """An embedded EVM chain. ``block_ms`` is the world time between blocks. After an awaited
-    transaction, ``confirmations`` - 1 more blocks are made in any case."""
+    """An embedded EVM chain. ``block_ms`` is the world time between blocks. After a transaction
+    that somebody waits for, ``confirmations`` - 1 more blocks are made in any case."""
 
     short_name: str
     chain_id: int
@@ -174,13 +172,13 @@ def chain_lines(terms: dict[str, ChainTerms], node: str) -> list[dict[str, objec
 
 
 Seen = Literal["", "fresh", "stale"]
-"""State of a token's security scan when the sandbox's data begins: never scanned (empty), scanned
-recently (``fresh``), or scanned long ago (``stale``)."""
+"""A token's security scan when the sandbox's data begins: none (empty), recent (``fresh``) or long
+ago (``stale``)."""
 
 
 class TokenSpec(Struct, frozen=True):
     """A row of the table of tokens. ``asset`` is None for a token without a price. ``verdict`` is
-    the result of a security scan (contract 5.12), ``token_id`` the id at the public service
+    the result of a security scan (contract 5.12); ``token_id`` is the id at the public service
     (contract 17.9)."""
 
     chain: str
@@ -233,14 +231,13 @@ HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv"))
 
 FULL = Decimal(1)
 THIN = Decimal("0.004")
-"""Factor by which an exchange's usual depth and largest amount are multiplied for a thinly traded
-asset."""
+"""Factor from an exchange's usual depth and largest amount to those for a thinly traded asset."""
 
 
 class AssetRow(Struct, frozen=True):
-    """A row of the table of assets. ``swing``, the largest drift of the price, is in basis points;
-    ``change`` is percent and ``volume`` USD in 24 hours. ``everywhere``: all exchanges list it;
-    ``only``: just this one does."""
+    """A row of the table of assets. ``swing`` is the largest price drift in basis points;
+    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. All exchanges list the asset if
+    ``everywhere``, only one if ``only`` is set."""
 
     code: str
     price: Decimal
@@ -284,8 +281,8 @@ def _asset(line: dict[str, str]) -> AssetRow:
 
 
 ASSETS: dict[str, AssetRow] = {row.code: row for row in map(_asset, read_table("assets.tsv"))}
-"""Assets by code, in rank order. By rank, a symbol without a chain means the first of several
-tokens."""
+"""Assets by code, in the order of rank. A symbol without a chain means the token of the first such
+asset."""
 
 
 _ESC = "\x1b"
@@ -361,25 +358,24 @@ HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
 
 
 LAST_RANK = 120
-"""The last rank whose assets pools and makers hold. Assets of later ranks are traded less and are
-not swapped on chains."""
+"""The last rank whose assets pools and makers hold."""
 
 
 def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of the token in this row if a pool or a maker of the token's chain trades
-    it; otherwise None."""
+    """Returns the token's asset if a pool or a maker on its chain trades the token; otherwise
+    None."""
     return pooled(row) or quoted_by_maker(row)
 
 
 def pooled(row: TokenSpec) -> AssetRow | None:
-    """Returns the asset of the token in this row if the token, itself or wrapped, is in a pool of
-    an EVM chain; otherwise None."""
+    """Returns the token's asset if a pool on an EVM chain has the token, itself or wrapped;
+    otherwise None."""
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """Returns the token's asset if the market maker on Solana holds the token, otherwise None.
-    Wrapped and bridged copies are not held."""
+    """Returns the token's asset if the market maker on Solana holds the token; otherwise None. It
+    holds no wrapped or bridged copies."""
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 
@@ -410,9 +406,9 @@ STATIC_ADDRESSES = 2
 
 
 class VenueRow(Struct, frozen=True, eq=False):
-    """A row of the table of exchanges. Spreads are basis points from the mid price,
-    ``fixed_spread`` None without fixed rates. ``depth``, ``minimum`` and ``maximum`` are US
-    dollars; ``exchange_seconds`` are world time, ``latency`` and ``slow`` seconds."""
+    """A row of the table of exchanges. Spreads are basis points from the mid price;
+    ``fixed_spread`` is None without fixed rates. ``depth``, ``minimum`` and ``maximum`` are US
+    dollars. ``exchange_seconds`` are world time; ``latency`` and ``slow`` are seconds."""
 
     code: str
     name: str
@@ -433,13 +429,12 @@ class VenueRow(Struct, frozen=True, eq=False):
     memo_deposits: bool = True
     """True if all legs on a chain with memos share one address."""
     static_deposits: bool = False
-    """True if the exchange has two deposit addresses on each chain, which open orders use in
-    turn."""
+    """True if the exchange has two deposit addresses on each chain, used in turn."""
     requires_refund_address: bool = False
     slow: tuple[float, float] | None = None
     outage: tuple[int, int, int] | None = None
     """When the exchange is closed, in minutes of sandbox time: (duration, period, start within the
-    period). None if never."""
+    period); None for never."""
     enabled: bool = True
     deprecated: bool = False
     refund_fee: Decimal = Decimal(0)

@@ -50,7 +50,7 @@ INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
 """Tokens over which private routes go, as (chain, symbol), the best first."""
 
 _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
-"""Chains on which one bundle or one transaction can pay the deposits of a whole group of orders."""
+"""Chains on which one bundle or transaction can pay the deposits of a whole batch."""
 
 
 class WorldToken(Struct, frozen=True, eq=False):
@@ -97,8 +97,8 @@ def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
 
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
-    """Returns an identifier for a token on the chain (a contract, an issuer or a number), derived
-    from the seed. It belongs to nobody."""
+    """Returns a token identifier on the chain, derived from the seed: a contract, an issuer or a
+    number that belongs to nobody."""
     return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
@@ -176,8 +176,8 @@ def provider_of(venue: VenueRow) -> SwapProvider:
 
 
 def build_chains(ids: ChainIds = "sandbox") -> list[Chain]:
-    """Returns every chain of the catalogue, including disabled ones. ``ids`` says which chain ids
-    the EVM chains have."""
+    """Returns every chain of the catalogue, disabled ones included. ``ids`` says which EVM chain
+    ids to use."""
     return [_chain(place, row, ids) for place, row in enumerate(CHAIN_ROWS)]
 
 
@@ -203,8 +203,7 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Returns every token of the catalogue. The times of earlier security scans are computed back
-    from ``now``."""
+    """Returns every token of the catalogue. Earlier security scans are dated back from ``now``."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 
@@ -260,8 +259,8 @@ def _exchange_symbol(token: WorldToken) -> str:
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns a sort number; lower comes first, and home chains come before others. None for an
-    unverified token or one without an asset."""
+    """Returns a number for sorting, lower first: a token on its asset's home chain precedes the
+    others. None for an unverified token or one without an asset."""
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -373,8 +372,8 @@ class Scanner:
 
 
 def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
-    """Returns the scan that a token already had at ``begin``, the time at which the sandbox's data
-    began; None if it had not been scanned."""
+    """Returns the scan that a token already had at ``begin``, when the sandbox's data began; None
+    if never scanned."""
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
@@ -410,8 +409,8 @@ def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
     """Returns a scan made at ``at`` with a TokenSpec's ``verdict``. ``chance`` (0 to 255) selects
-    the findings. ``bridged`` means a copy made by a bridge. ``life`` is how long it is valid; None:
-    by verdict."""
+    the findings. ``bridged`` means a copy made by a bridge. ``life`` is how long it is valid; if
+    None, the verdict decides."""
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)

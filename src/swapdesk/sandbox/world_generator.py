@@ -62,8 +62,7 @@ _FOREIGN = (
 
 
 def draw_name(random: Random) -> tuple[str, str]:
-    """Draws a random symbol and name. The name has mostly two words and the symbol three to six
-    letters."""
+    """Draws a random symbol and name."""
     kind = random.random()
     if kind < 0.015:
         name = random.choice(_FOREIGN)
@@ -118,8 +117,9 @@ _REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReas
 def build_catalog(
     seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
 ) -> tuple[list[Chain], list[Token]]:
-    """Returns the sandbox's chains and tokens, with generated ones added up to ``count``. ``begin``
-    is when the sandbox's data begins. Raises ValueError unless FEWEST <= ``count`` <= MOST."""
+    """Returns the sandbox's chains and tokens, with generated tokens added until there are
+    ``count``. ``begin`` is when the sandbox's data begins. Raises ValueError for a count outside
+    FEWEST to MOST."""
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
     chains = build_chains(ids)
@@ -131,8 +131,8 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """Yields ``count`` generated tokens on these chains. Their sequence depends on the seed only,
-    so a smaller ``count`` yields the beginning of it."""
+    """Yields ``count`` generated tokens on these chains. The seed decides their sequence, and a
+    smaller count yields its beginning."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")
@@ -203,8 +203,6 @@ def _contract(chain: ChainRow, seed: bytes) -> str:
 def _scan(
     copies: bool, unverified: bool, random: Random, begin: datetime
 ) -> TokenSecurityScan | None:
-    """Draws the security scan that a generated token had before ``begin``; None for three in five.
-    ``copies``: it imitates another token."""
     chance = random.random()
     stale, byte = random.random() < 0.2, random.randrange(256)
     if chance > 0.4:

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from rows import each_row
-from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.build import ARTEFACTS, compiled, contracts, digest
 
 SAMPLE = "SenderCreator"
@@ -29,8 +28,3 @@ def test_nothing_changed_since_an_artefact_was_compiled(name):
 
 def test_no_artefact_is_left_without_a_source():
     assert sorted(path.stem for path in ARTEFACTS.glob("*.json")) == contracts()
-
-
-def test_an_artefact_fits_the_size_that_chains_accept():
-    for name in contracts():
-        assert 0 < len(artefact(name).code) <= 24_576

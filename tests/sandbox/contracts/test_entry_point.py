@@ -26,7 +26,6 @@ from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
-    EXECUTE_BATCH,
     FAILED_OP,
     FAILED_OP_WITH_REVERT,
     InnerCall,
@@ -211,15 +210,6 @@ def test_an_account_stands_where_it_was_said_to(bench):
         assert bench.ask(at_account(bench, said).owner()) == owner.address
 
 
-def test_the_entry_point_tells_where_an_account_will_stand(bench):
-    code = pack(made(transfers(1), creates=True)).init_code
-    with pytest.raises(TransactionFailed) as caught:
-        bench.ask(bench.at(ENTRY_POINT).functions.getSenderAddress(code))
-    assert said(caught.value) == keccak(b"SenderAddressResult(address)")[:4] + encode(
-        ["address"], [MINE]
-    )
-
-
 def test_one_operation_makes_the_account_and_pays_everybody(bench):
     deposit(bench, MINE)
     operation = ready(bench, transfers(3), creates=True)
@@ -394,19 +384,6 @@ def test_signatures_of_others_and_bent_ones_are_refused(bench):
     assert outcomes(bench, run(bench, operation.signed(good)))[0].success
 
 
-def test_a_changed_operation_is_not_what_was_signed(bench):
-    deposit(bench, MINE)
-    good = ready(bench, transfers(1), creates=True)
-    for changed in (
-        made(transfers(1, 6), creates=True),
-        made(transfers(2), creates=True),
-        made(transfers(1), creates=True, nonce=1 << 64),
-        made(transfers(1), creates=True, call_gas_limit=1_000_000),
-        made(transfers(1), creates=True, max_fee_per_gas=FEE + 1),
-    ):
-        assert error_of(bench, changed.signed(good.signature)) == failed(0, "AA24 signature error")
-
-
 def test_the_second_operation_of_a_bundle_is_named_by_its_place(bench):
     for each in (MINE, HERS):
         deposit(bench, each)
@@ -476,16 +453,6 @@ def test_only_owner_and_entry_point_move_anything(bench):
     assert bench.balance(DOLLAR, receivers(1)[0]) == 5
 
 
-def test_what_a_call_inside_says_is_said_by_the_account(bench):
-    mine = account(bench)
-    too_much = transfers(1, HELD + 1)[0].data
-    with pytest.raises(TransactionFailed) as direct:
-        bench.ask(bench.at(DOLLAR).functions.transfer(BOB.address, HELD + 1), BOB)
-    with pytest.raises(TransactionFailed) as through:
-        bench.ask(mine.executeBatch([DOLLAR], [], [too_much]), ALICE)
-    assert said(through.value) == said(direct.value) != b""
-
-
 def test_an_account_gets_its_owner_once(bench):
     mine = account(bench)
     for each in (mine, bench.at(SANDBOX_ACCOUNT).functions):
@@ -493,14 +460,3 @@ def test_an_account_gets_its_owner_once(bench):
             bench.ask(each.initialize(BOB.address), BOB)
     assert bench.ask(mine.entryPoint()) == ENTRY_POINT
     assert bench.ask(mine.getNonce()) == 0
-
-
-def test_the_interface_names_the_errors_that_are_written_by_hand():
-    named = {item["name"] for item in artefact("EntryPoint").abi if item["type"] == "error"}
-    assert named == {
-        "FailedOp",
-        "FailedOpWithRevert",
-        "SenderAddressResult",
-        "ReentrancyGuardReentrantCall",
-    }
-    assert encode_batch(transfers(1))[:4] == EXECUTE_BATCH.selector

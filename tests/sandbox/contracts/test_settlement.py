@@ -219,17 +219,6 @@ def test_orders_that_are_refused(bench: Bench) -> None:
     bench.send(settle(bench, order, permit), SOLVER)
 
 
-def test_an_owner_takes_an_order_back(bench: Bench) -> None:
-    order = order_of(bench)
-    call = settle(bench, order, permit_of(bench))
-    settlement = bench.at(SETTLEMENT).functions
-    with bench.kept():
-        bench.send(settlement.invalidate(7), CAROL)
-        bench.ask(call, SOLVER)
-    bench.send(settlement.invalidate(7), ALICE)
-    bench.refused(call, "order used or invalidated", SOLVER)
-
-
 # Between chains
 
 
@@ -366,9 +355,7 @@ def test_an_allowance_by_transaction_may_be_endless_and_is_taken_back(bench: Ben
     )
 
 
-def transfer_document(
-    bench: Bench, nonce: int, end: int, witness: bytes | None = None
-) -> dict[str, Any]:
+def transfer_document(bench: Bench, nonce: int, end: int) -> dict[str, Any]:
     message = {
         "permitted": {"token": TOKEN, "amount": 400},
         "spender": BOB.address,
@@ -376,17 +363,8 @@ def transfer_document(
         "deadline": end,
     }
     fields = "TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline"
-    types = {"TokenPermissions": PERMISSIONS}
-    if witness is None:
-        types = {"PermitTransferFrom": fields, **types}
-        return typed(bench, PERMIT2, DOMAIN, "PermitTransferFrom", types, message)
-    types = {
-        "PermitWitnessTransferFrom": f"{fields},Note witness",
-        "Note": "bytes32 quote",
-        **types,
-    }
-    noted = {**message, "witness": {"quote": witness}}
-    return typed(bench, PERMIT2, DOMAIN, "PermitWitnessTransferFrom", types, noted)
+    types = {"PermitTransferFrom": fields, "TokenPermissions": PERMISSIONS}
+    return typed(bench, PERMIT2, DOMAIN, "PermitTransferFrom", types, message)
 
 
 def test_a_transfer_by_signature_happens_once_and_for_its_spender(bench: Bench) -> None:
@@ -418,35 +396,3 @@ def test_a_transfer_by_signature_happens_once_and_for_its_spender(bench: Bench) 
         "SignatureExpired",
         BOB,
     )
-
-
-def test_a_nonce_is_taken_back(bench: Bench) -> None:
-    functions = bench.at(PERMIT2).functions
-    end = bench.now + 600
-    signature = packed(transfer_document(bench, 5, end), ALICE)
-    call = functions.permitTransferFrom(
-        ((TOKEN, 400), 5, end), (BOB.address, 1), ALICE.address, signature
-    )
-    bench.ask(call, BOB)
-    bench.send(functions.invalidateUnorderedNonces(0, 1 << 5))
-    bench.refused(call, "InvalidNonce", BOB)
-
-
-def test_a_witness_is_part_of_what_was_signed(bench: Bench) -> None:
-    transfer = bench.at(PERMIT2).functions.permitWitnessTransferFrom
-    end, quote = bench.now + 600, keccak(text="quote")
-    signature = packed(transfer_document(bench, 9, end, quote), ALICE)
-    note = keccak(keccak(text="Note(bytes32 quote)") + quote)
-    words = "Note witness)Note(bytes32 quote)TokenPermissions(address token,uint256 amount)"
-
-    def call(witness: bytes = note, kind: str = words) -> Any:
-        return transfer(
-            ((TOKEN, 400), 9, end), (CAROL.address, 400), ALICE.address, witness, kind, signature
-        )
-
-    bench.refused(call(witness=keccak(text="another")), "InvalidSigner", BOB)
-    bench.refused(call(kind=words.replace("quote", "price")), "InvalidSigner", BOB)
-    bench.refused(call(), "InvalidSigner", CAROL)
-    bench.send(call(), BOB)
-    assert bench.balance(TOKEN, CAROL.address) == 400
-    bench.refused(call(), "InvalidNonce", BOB)

@@ -230,32 +230,3 @@ def test_a_dollar_moves_by_authorization_once(bench: Bench) -> None:
     assert bench.balance(DOLLAR, BOB.address) == 60
     assert dollar.functions.authorizationState(ALICE.address, NONCE).call() is True
     bench.refused(move, "used or canceled", CAROL)
-
-
-def test_only_the_payee_receives_and_only_the_owner_cancels(bench: Bench) -> None:
-    functions = bench.at(DOLLAR).functions
-    document = authorization(bench, "ReceiveWithAuthorization")
-    receive = functions.receiveWithAuthorization(*given(document), *signed(document, ALICE))
-    bench.refused(receive, "must be the payee", CAROL)
-    contract = CONTRACTS[DOLLAR][0]
-    cancel = typed(
-        bench,
-        DOLLAR,
-        {"name": contract.name, "version": contract.version},
-        "CancelAuthorization",
-        {"CancelAuthorization": "address authorizer,bytes32 nonce"},
-        {"authorizer": ALICE.address, "nonce": NONCE},
-    )
-    bench.refused(
-        functions.cancelAuthorization(ALICE.address, NONCE, *signed(cancel, BOB)),
-        "invalid signature",
-    )
-    with bench.kept():
-        bench.send(receive, BOB)
-        assert bench.balance(DOLLAR, BOB.address) == 60
-    bench.send(functions.cancelAuthorization(ALICE.address, NONCE, *signed(cancel, ALICE)), CAROL)
-    bench.refused(receive, "used or canceled", BOB)
-    bench.refused(
-        functions.cancelAuthorization(ALICE.address, NONCE, *signed(cancel, ALICE)),
-        "used or canceled",
-    )

@@ -30,26 +30,25 @@ ENTERPRISE_KEY = 6
 
 _HASH = 28
 _BYRON_STARTS = ("Ae2", "DdzFF")
-"""First characters of the Byron addresses of Icarus and Daedalus wallets. Byron addresses of older
-wallets begin with other characters."""
+"""First characters of Byron addresses from Icarus and Daedalus wallets; those from older wallets
+differ."""
 _BYRON_HEAD = b"\x82\xd8\x18"
-"""The first bytes of every Byron address. In CBOR they begin a pair whose first item is a byte
-string that itself contains CBOR."""
+"""The first bytes of every Byron address: a CBOR pair that begins with wrapped CBOR."""
 _BYRON_LONGEST = 160
 _NETWORK_MAGIC = 2
 
 
 def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
-    """Returns a Shelley address. ``kind`` is the address type in the header byte, and ``hashes``
-    are all bytes that follow the header byte."""
+    """Returns a Shelley address. ``kind`` is the address type in the header byte; ``hashes`` are
+    the bytes after it."""
     payload = bytes([kind << 4 | network]) + hashes
     values = bech32.regroup(payload, 8, 5, pad=True)
     return bech32.encode(PREFIX, values, bech32.BECH32)
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address, a Shelley address in lower case. Raises AddressProblem if the
-    text is not a payment address of the main network."""
+    """Returns the checked address, a Shelley address in lower case. Raises AddressProblem, also for
+    other networks."""
     lowered = text[:6].lower()
     if lowered.startswith(f"{PREFIX}1"):
         return ParsedAddress(_read_shelley(text))
@@ -144,8 +143,7 @@ class CborError(ValueError):
 
 
 def decode_cbor(payload: bytes) -> CborItem:
-    """Returns the decoded CBOR item that ``payload`` consists of. Raises CborError if the payload
-    is not exactly one item."""
+    """Returns the only CBOR item in ``payload``. Raises CborError."""
     item, rest = _cbor_item(payload, _CBOR_DEPTH)
     if rest:
         raise CborError("more bytes than one item")
@@ -153,8 +151,6 @@ def decode_cbor(payload: bytes) -> CborItem:
 
 
 def _cbor_head(payload: bytes) -> tuple[int, int, bytes]:
-    """Returns the major type, the argument and the bytes after the head. Raises CborError for an
-    argument not in its shortest form."""
     if not payload:
         raise CborError("it ends early")
     major, short, rest = payload[0] >> 5, payload[0] & 31, payload[1:]

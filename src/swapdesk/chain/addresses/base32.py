@@ -62,8 +62,8 @@ def encode(version: int, payload: bytes) -> str:
 
 
 def decode(text: str) -> tuple[int, bytes] | None:
-    """Returns the version byte and payload of any StrKey. None for a wrong checksum or a spelling
-    other than that of :func:`encode`."""
+    """Returns the version byte and payload of a StrKey of any type. None for a wrong checksum or an
+    unusual spelling of the same bytes."""
     try:
         whole = base64.b32decode(text + "=" * (-len(text) % 8))
     except (binascii.Error, ValueError):

@@ -54,8 +54,8 @@ def as_number(text: str, alphabet: str = BITCOIN_ALPHABET) -> int:
 
 
 def reader(size: int) -> Callable[[str], bytes | None]:
-    """Returns a function that decodes a base58 text without a checksum. The function returns None
-    unless the text encodes exactly ``size`` bytes."""
+    """Returns a function that decodes base58 without a checksum. It returns None for anything but
+    ``size`` bytes."""
     shortest, longest = size, len(encode(b"\xff" * size))
 
     def read(text: str) -> bytes | None:
@@ -71,8 +71,7 @@ def reader(size: int) -> Callable[[str], bytes | None]:
 
 
 def spelled(payload: bytes) -> tuple[str, ...]:
-    """Returns a tuple with the base58 text of the bytes as its only element, because a hash in
-    base58 has a single spelling."""
+    """Returns the base58 text alone in a tuple, because a hash in base58 has a single spelling."""
     return (encode(payload),)
 
 
@@ -97,8 +96,7 @@ def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
 
 
 def require(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
-    """Returns the bytes that a Base58Check text contains, as :func:`payload` does. Raises
-    AddressProblem if the text is not base58 with a correct checksum."""
+    """Returns what :func:`payload` returns, but raises AddressProblem for an invalid text."""
     decoded = payload(text, alphabet)
     if decoded is None:
         raise wrong_checksum()

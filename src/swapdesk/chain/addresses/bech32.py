@@ -57,8 +57,8 @@ def _expanded(prefix: str) -> list[int]:
 
 
 def encode(prefix: str, values: list[int], constant: int) -> str:
-    """Returns the bech32 text of a prefix and 5-bit values. ``constant``, :data:`BECH32` or
-    :data:`BECH32M`, selects the checksum that is appended."""
+    """Returns the bech32 text of a prefix and 5-bit values. ``constant`` is :data:`BECH32` or
+    :data:`BECH32M`."""
     remainder = _polymod([*_expanded(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ constant
     tail = [remainder >> 5 * (5 - i) & 31 for i in range(6)]
     return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
@@ -87,8 +87,8 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index in ``data`` of a single wrong character that explains the wrong checksum;
-    None if there is none. ``data`` is in lower case and includes the checksum."""
+    """Returns the index in ``data`` of the character that, if it alone is wrong, explains the wrong
+    checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
     if any(character not in CHARSET for character in data):
         return None
     values = [CHARSET.index(character) for character in data]
@@ -102,9 +102,8 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
 
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
-    """Splits values of ``width`` bits into values of ``target`` bits. ``pad`` fills the last value
-    with zero bits; otherwise leftover bits that are not zero, or fill ``width``, raise
-    Bech32Error."""
+    """Splits values of ``width`` bits into values of ``target`` bits. With ``pad``, zero bits fill
+    up the last value. Without, Bech32Error is raised for leftover bits other than zero padding."""
     accumulator = bits = 0
     result = []
     for value in values:
@@ -144,9 +143,9 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem for mixed case or a foreign character.
-    The first ``prefix_length`` characters are not checked; ``name`` names the form in the
-    message."""
+    """Returns the text in lower case. Raises AddressProblem for mixed case or a character outside
+    the alphabet. ``name`` names the form in the message. The first ``prefix_length`` characters may
+    be outside the alphabet."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
         if character.isalpha() and character.isupper() != upper:
@@ -180,15 +179,14 @@ def read_bytes(lowered: str, prefix: str, limit: int = MAX_LENGTH) -> tuple[byte
 
 
 def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
-    """Returns the problem to raise for a wrong checksum, with the position of the wrong character
-    (from 1) if a single one explains it."""
+    """Returns the problem to raise for a wrong checksum. If a single wrong character explains it,
+    the problem gives that character's position, from 1."""
     index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)
     return wrong_checksum(None if index is None else len(prefix) + 2 + index)
 
 
 def has_prefix(*prefixes: str) -> Callable[[str], bool]:
-    """Returns a function that returns True for a bech32 or bech32m text with one of these prefixes
-    and a correct checksum."""
+    """Returns a function that recognizes bech32 and bech32m texts with one of these prefixes."""
 
     def matches(text: str) -> bool:
         if not text.lower().startswith(tuple(f"{prefix}1" for prefix in prefixes)):

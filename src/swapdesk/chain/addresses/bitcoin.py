@@ -35,8 +35,7 @@ from swapdesk.chain.addresses.kind import (
 LENGTHS = range(26, 36)
 """Numbers of characters that a Base58Check address can have."""
 _ONE_LENGTH = (34,)
-"""The only number of characters that a Base58Check address can have on some chains, because their
-version byte is so large."""
+"""The only length of a Base58Check address on chains with a large version byte."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -71,8 +70,8 @@ def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int
 
 
 def _has_version(*versions: int) -> Callable[[str], bool]:
-    """Returns a function that recognizes Base58Check addresses with one of these version bytes.
-    Versions below 0x3A do not work, because their addresses can be shorter."""
+    """Returns a function that recognizes Base58Check addresses with one of these version bytes. Do
+    not use it for versions below 0x3A, whose addresses can be shorter."""
 
     def matches(text: str) -> bool:
         if len(text) not in (34, 35):
@@ -181,8 +180,7 @@ CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 _CASH_SIZES = {0: 20, 3: 32}
 """Bytes in the hash of a CashAddr, by the size code in its version byte."""
 _CASH_LENGTHS = (42, 61)
-"""The numbers of characters that a CashAddr may have, checksum included: the first for a hash of 20
-bytes, the second for 32 bytes."""
+"""The lengths of a CashAddr with a hash of 20 bytes, and of 32 bytes."""
 _CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _OLD_FORM = (
     "This form is Bitcoin's too, and Bitcoin cannot be paid here. "

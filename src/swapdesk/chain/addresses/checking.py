@@ -52,9 +52,9 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Checks whether a payout of ``symbol`` on ``chain_name`` can go to ``text``, which is not
-    trimmed. Never raises. ``contracts`` are token contracts, which are refused as recipients. An
-    unknown ``kind`` gives the code ``unknown_kind``."""
+    """Checks whether a payout of ``symbol`` on ``chain_name`` can go to ``text``, exactly as
+    written. Never raises. Token contracts in ``contracts`` are refused as recipients. An unknown
+    ``kind`` gives the code ``unknown_kind``."""
     address_kind = ADDRESS_KINDS.get(kind)
     if address_kind is None:
         chain = chain_name or "this chain"
@@ -113,8 +113,8 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Raises AddressProblem if the text is more certainly an address of another kind than of
-    ``asked``: 32 bytes of base58 can be Solana, Osmosis or Litecoin."""
+    """Raises AddressProblem if the text fits another kind of address better than ``asked``. For
+    example, 32 bytes of base58 can be a Solana or an Osmosis address."""
     if asked.proof is Proof.CHECKSUM:
         return
     phrase = recognise(text, asked, kinds_by_proof(asked.proof))
@@ -221,8 +221,8 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """Returns a noun phrase for the address: ``a Bitcoin address``, or the name of its own network:
-    ``an Osmosis address``."""
+    """Returns a noun phrase for the address, such as ``a Bitcoin address``, with its own network if
+    known: ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
@@ -282,9 +282,9 @@ def check_recipient(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Checks like :func:`check_address`, and refuses an address whose normalized spelling does not
-    match the service's pattern (code ``pattern``). An empty pattern refuses nothing; an unsupported
-    one adds a warning."""
+    """Checks like :func:`check_address`, and also refuses an address whose normalized spelling does
+    not match the service's pattern (code ``pattern``). An empty pattern refuses nothing. An
+    unsupported pattern only adds a warning."""
     verdict = check_address(kind, text, chain_name=chain_name, symbol=symbol, contracts=contracts)
     if not verdict.ok or not server_pattern:
         return verdict

@@ -88,8 +88,8 @@ def encode(prefix: str, account: bytes) -> str:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the checked address and the chain of its prefix. ``unlisted`` accepts an unknown
-    prefix, with a warning. Raises AddressProblem."""
+    """Returns the checked address and the chain of its prefix. ``unlisted`` allows an unknown
+    prefix, which adds a warning. Raises AddressProblem."""
     prefix = _prefix(text)
     network = NETWORKS.get(prefix)
     if network is not None:

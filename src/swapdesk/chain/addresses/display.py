@@ -27,9 +27,9 @@ _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), (
 
 
 def looks_like(candidate: str, known: str) -> bool:
-    """Returns whether two different addresses can be mistaken for each other: the first and last
-    four characters agree, whatever the prefix and case. Names are compared by their look on the
-    screen."""
+    """Returns whether two different addresses can be mistaken for each other, because their first
+    and last four characters agree. Prefix and case do not count. Names made of words are compared
+    by their look on the screen."""
     if is_name(candidate) and is_name(known):
         return candidate != known and _drawn(candidate) == _drawn(known)
     if candidate[-END:].lower() != known[-END:].lower():
@@ -43,8 +43,8 @@ def looks_like(candidate: str, known: str) -> bool:
 
 
 def differing_characters(address: str, other: str) -> int:
-    """Returns the number of positions at which two addresses differ. If one address is longer, each
-    of its additional characters counts as one position."""
+    """Returns the number of positions at which two addresses differ. Surplus characters count as
+    differences."""
     first, second = _spelling(address), _spelling(other)
     differing = sum(a != b for a, b in zip(first, second, strict=False))
     return differing + abs(len(first) - len(second))
@@ -85,8 +85,7 @@ SIZE = 4
 
 
 def prefix_of(address: str) -> str:
-    """Returns ``0x`` if the address or hash begins with it, otherwise an empty text.
-    :func:`prefix_of_form` returns other beginnings, such as ``bc1q``."""
+    """Returns ``0x`` if the address or hash begins with it, otherwise an empty text."""
     return "0x" if address.startswith("0x") else ""
 
 
@@ -109,7 +108,7 @@ def grouped(address: str) -> str:
 
 def ungrouped(text: str) -> str:
     """Returns the address without the blanks that :func:`grouped` or :func:`wrapped_address`
-    inserted. A text that was not made by these functions is returned unchanged."""
+    inserted. Other texts are unchanged."""
     parts = text.split()
     whole = "".join(parts)
     return whole if len(parts) > 1 and groups(whole) == parts else text
@@ -158,8 +157,8 @@ MAX_VALUE = 200
 PLACEHOLDER = "{txHash}"
 
 KNOWN = frozenset(host for kind in ADDRESS_KINDS.values() for host in kind.explorers)
-"""Hosts of public block explorers. A service's link to any other host is shown as its whole URL,
-never behind the text of an address."""
+"""Hosts of public block explorers. Links to other hosts are never shown behind the text of an
+address."""
 
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _FORBIDDEN = frozenset("\"'<>\\^`{|} ")

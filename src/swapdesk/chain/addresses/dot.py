@@ -89,8 +89,8 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 
 def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
-    """Returns the checked address and the chain of its network number. ``unlisted`` accepts an
-    unknown number, with a warning. Raises AddressProblem."""
+    """Returns the checked address and the chain of its network number. ``unlisted`` allows an
+    unknown number, which adds a warning. Raises AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:

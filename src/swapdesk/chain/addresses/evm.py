@@ -28,8 +28,8 @@ LENGTH = 42
 
 SHAPE = r"^(0x)[0-9A-Fa-f]{40}$"
 _LAST_RESERVED = 0x1FF
-"""The highest number that is refused as a reserved address. Precompiled contracts are numbered from
-1, and the highest number in use is 0x100."""
+"""The highest number that is refused as a reserved address. Precompiled contracts use numbers up to
+0x100."""
 _LOST = {
     "0x000000000000000000000000000000000000dead": "a burn address. What is sent to it is lost",
     "0xdead000000000000000042069420694206942069": "a burn address. What is sent to it is lost",
@@ -66,8 +66,8 @@ def checksummed(address: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address in its EIP-55 spelling. Raises AddressProblem for any other text,
-    for reserved addresses and for burn addresses."""
+    """Returns the checked address in its EIP-55 spelling. Raises AddressProblem, also for reserved
+    and burn addresses."""
     require_start(text, "0x")
     require_alphabet(text, HEXADECIMAL, "hexadecimal", 2)
     require_length(len(text), (LENGTH,))
@@ -100,14 +100,14 @@ def _refuse_lost(address: str) -> None:
 
 
 def contract_account(text: str) -> str:
-    """Returns one text for all spellings of a contract's address. For a coin type of Sui
-    (``package::module::name``), returns the package."""
+    """Returns one text for all spellings of a contract's address. For a Sui coin type
+    (``package::module::name``) this is the package."""
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
 def _link(payment: PaymentRequest) -> PaymentLink | None:
-    """Returns an ERC-681 link. None without a chain id: a wallet would then pay on whatever chain
-    it is set to."""
+    """Returns an ERC-681 link; None without a chain id, because a wallet would then pay on whatever
+    chain it is set to."""
     chain_id = payment.chain_id
     if chain_id is None:
         return None

@@ -23,8 +23,8 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 
 class Proof(IntEnum):
-    """How strongly a text's form shows that it is an address of a kind; the strongest kind names
-    the text. ``ANY_WORD`` counts only if that kind was asked for."""
+    """How strongly a text's form shows that it is an address of a kind. If several kinds fit, the
+    strongest proof decides. ``ANY_WORD`` counts only if that kind was asked for."""
 
     ANY_WORD = 0
     """Nearly every word has this form, because it is a name without a checksum."""
@@ -34,10 +34,9 @@ class Proof(IntEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """The result of checking an address or a memo. ``code`` says what was found, ``reason`` is a
-    sentence for the screen, and ``position`` counts characters from 1. Send only ``normalized``,
-    which is empty unless ``ok``. ``warnings`` never block a payment; a ``doubt`` needs the user's
-    consent first."""
+    """The result of checking an address or a memo. ``reason`` is a sentence for the screen;
+    ``position`` counts characters from 1. Send only ``normalized``, which is empty unless ``ok``.
+    ``warnings`` never block a payment; a ``doubt`` needs the user's consent first."""
 
     ok: bool
     code: str
@@ -67,7 +66,7 @@ class ParsedAddress(Struct, frozen=True):
 
 class AddressProblem(ValueError):
     """Raised if a text is not an address of a kind. ``clause`` ends the sentence "Not a Bitcoin
-    address: ..."; with ``whole`` it is the complete message."""
+    address: ...", or is the whole message if ``whole`` is True."""
 
     def __init__(
         self, code: str, clause: str, position: int | None = None, *, whole: bool = False
@@ -87,8 +86,7 @@ class AddressProblem(ValueError):
 
 
 def with_article(name: str) -> str:
-    """Returns the name with its indefinite article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``.
-    Abbreviations are read letter by letter."""
+    """Returns the name with its indefinite article: ``a Bitcoin``, ``an Ethereum``, ``an XRP``."""
     spelled = name[:2].isupper() and name[:1] in "AEFHILMNORSX"
     return f"{'an' if spelled or name[:1] in 'AEIOaeio' else 'a'} {name}"
 
@@ -106,7 +104,7 @@ BURNED = "This is a burn address. What is sent to it is lost."
 
 def wrong_checksum(position: int | None = None) -> AddressProblem:
     """Returns the problem to raise for a wrong checksum. ``position``, from 1, is that of the only
-    wrong character; None if unknown."""
+    wrong character, if known."""
     sentence = CHECKSUM_SENTENCE
     if position is not None:
         sentence = f"{sentence} Look at character {position}."
@@ -118,8 +116,8 @@ def burned() -> AddressProblem:
 
 
 def refuse_burned(payload: bytes) -> None:
-    """Raises AddressProblem if the bytes, the key or hash in an address, are all zero, because
-    nobody can spend what is sent there."""
+    """Raises AddressProblem if the key or hash in an address is all zeros: money sent there is
+    lost."""
     if not any(payload):
         raise burned()
 
@@ -148,7 +146,7 @@ def wrong_start(expected: str) -> AddressProblem:
 
 def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> None:
     """Raises AddressProblem for the first character, from index ``start``, that is not in
-    ``alphabet``. ``name`` names the alphabet in the message."""
+    ``alphabet``. ``name`` is the alphabet's name."""
     outside = text[start:].lstrip(alphabet)
     if outside:
         place = len(text) - len(outside) + 1
@@ -161,9 +159,9 @@ MAX_MEMO_ID = 2**64 - 1
 
 
 class Network(Struct, frozen=True):
-    """One of several chains of a kind. Its addresses begin with ``mark``, a bech32 prefix or SS58
-    number. ``names`` are its other names, case-folded; an empty ``pattern`` means that of the
-    kind."""
+    """One of several chains of the same kind. Its addresses begin with ``mark``, a bech32 prefix or
+    an SS58 number. ``names`` are its other names, case-folded. An empty ``pattern`` stands for the
+    kind's pattern."""
 
     mark: str | int
     name: str
@@ -173,9 +171,9 @@ class Network(Struct, frozen=True):
 
 
 class MemoRule(Struct, frozen=True):
-    """The rules for the memo of a payment (contract 5.4). With ``largest``, memos are numbers up to
-    that; with ``largest_id``, a number up to that is a memo id. ``per_client``: exchanges tell
-    clients apart by memo."""
+    """The rules for the memo of a payment (contract 5.4). ``largest`` limits chains whose memos are
+    numbers. Up to ``largest_id``, a number is a memo id instead of text. ``per_client`` is True if
+    exchanges tell clients apart by memo."""
 
     label: str
     longest: int = 64
@@ -185,8 +183,8 @@ class MemoRule(Struct, frozen=True):
 
 
 class UnpaidForm(Struct, frozen=True):
-    """A form of address that no payout goes to, recognized to be named in messages. ``when_asked``
-    is False if the kind's own reader has a better message."""
+    """A form of address that no payout goes to; messages can name it. ``when_asked`` is False if
+    the kind's own reader has a better message."""
 
     called: str
     matches: Callable[[str], bool]
@@ -232,9 +230,9 @@ LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
 
 
 class LinkForm(Struct, frozen=True):
-    """The form of one URI scheme's payment links. An empty ``begin`` means such links are only
-    read; an empty ``contract``, that they cannot name a token. ``amount``, ``units``, ``address``
-    and ``memo`` name parameters."""
+    """The form of the payment links of one URI scheme. Links are only read if ``begin`` is empty,
+    and cannot name a token if ``contract`` is empty. ``amount``, ``units``, ``address``,
+    ``contract`` and ``memo`` are names of parameters."""
 
     begin: str = ""
     amount: str = "amount"
@@ -271,8 +269,8 @@ def bare_hash(text: str) -> bytes | None:
 
 
 def marked_hash(text: str) -> bytes | None:
-    """Returns the bytes of a hash written as 64 hexadecimal digits, with or without ``0x``, which
-    people often leave out. None for any other text."""
+    """Returns the bytes of a hash written as 64 hexadecimal digits, with or without ``0x``. None
+    for any other text."""
     match = _HASH.fullmatch(text)
     return bytes.fromhex(match[1]) if match is not None else None
 
@@ -291,7 +289,7 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
 
 class AddressKind(Struct, frozen=True, kw_only=True):
     """A kind of address: its reader, its names in sentences, and all else that depends on the kind
-    (contract 5.1). ``shape`` is the service's pattern, which can be stricter than the reader."""
+    (contract 5.1). The reader may accept less than ``shape``, the service's pattern, or more."""
 
     name: str
     chain: str
@@ -306,13 +304,13 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     read_unlisted: Callable[[str], ParsedAddress] | None = None
     """Reads addresses with an unknown prefix or number; None if ``read`` suffices."""
     colon_after: tuple[str, ...] = ()
-    """Lower-case beginnings that belong to an address together with the colon after them:
-    ``bitcoincash``, TON's ``0``. Other beginnings make the text a link."""
+    """Lower-case beginnings that belong to an address together with a colon, such as
+    ``bitcoincash`` or TON's ``0``. Other texts with a colon count as links."""
     unpaid: tuple[UnpaidForm, ...] = ()
     is_secret: Callable[[str], bool] = lambda _: False
     """Returns True for a private key of a chain of this kind."""
     networks: tuple[Network, ...] = ()
-    """The chains of this kind that have an address prefix or number of their own, the main chain
+    """The chains of this kind with an address prefix or number of their own, the main chain
     first."""
 
     marks: tuple[str, ...] = ()
@@ -331,8 +329,7 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """The URI schemes of the kind's payment links, in lower case, each with the form of its
     links."""
     write_link: LinkWriter | None = None
-    """Writes the payment links that none of the forms in ``links`` can express. None if there are
-    no such links."""
+    """Writes the payment links that no form in ``links`` can express; None if there are none."""
     namespace: str = ""
     """The CAIP-2 namespace, such as ``bip122``; empty for EVM chains, which are read elsewhere."""
     explorers: tuple[str, ...] = ()
@@ -377,6 +374,6 @@ def require_start(text: str, *beginnings: str) -> None:
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
-    """Returns ``size`` pseudorandom bytes, from which a generated address is made. They depend only
-    on ``seed`` and ``purpose``."""
+    """Returns ``size`` pseudorandom bytes for a generated address, determined by ``seed`` and
+    ``purpose``."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)

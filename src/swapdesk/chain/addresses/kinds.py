@@ -54,15 +54,15 @@ KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
 
 
 def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
-    """Returns the kinds of addresses, those whose form proves most first. If ``above`` is given,
-    returns only kinds that prove more than ``above``."""
+    """Returns the kinds of addresses, the strongest proof first; with ``above``, only those with a
+    stronger proof than ``above``."""
     kinds = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
     return sorted(kinds, key=lambda kind: -kind.proof)
 
 
 class HashReading(Struct, frozen=True):
     """What a text that looks like a transaction hash can be: a noun phrase, the possible kinds of
-    chains, and the hash as those chains write it."""
+    chains, and the spellings of the hash."""
 
     called: str
     kinds: tuple[str, ...]

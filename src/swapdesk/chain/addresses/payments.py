@@ -70,8 +70,8 @@ def short_memo_label(label: str) -> str:
 
 
 def uses_memo(kind: str) -> bool:
-    """Returns whether payments on this kind of chain carry a memo that exchanges read. True for an
-    unknown kind, so that no memo is lost."""
+    """Returns whether exchanges read memos on this kind of chain. True for an unknown kind, so that
+    no memo is lost."""
     return kind not in ADDRESS_KINDS or _rule(kind) is not None
 
 
@@ -89,7 +89,7 @@ def check_memo(
     symbol: str | None = None,
 ) -> Verdict:
     """Checks a memo. Never raises. ``needed`` is the chain's ``memoNeeded``; None counts as not
-    needed. The text ``NO MEMO`` waives a needed memo and is never sent."""
+    needed. The text ``NO MEMO`` waives a needed memo and is itself never sent."""
     label = memo_label(kind)
     if not text:
         return _without(kind, label, needed, chain_name, symbol)
@@ -183,12 +183,11 @@ _MADE_BY_PROGRAMS = tuple(
         (r".*\.\.\.", "a text that was cut short"),
     )
 )
-"""Patterns of texts that a spreadsheet, data frame or web page may put in place of a memo, each
-described."""
+"""Patterns of texts that a spreadsheet, data frame or web page can put in place of a memo, each
+with a description."""
 
 _EXACT_DIGITS = 15
-"""Number of digits of a number that a spreadsheet keeps; it replaces all further digits by zeros.
-Programs that use doubles keep two digits more."""
+"""Number of digits that a spreadsheet keeps of a number; the others become zeros."""
 
 
 def _doubt(text: str, label: str) -> str:
@@ -230,7 +229,7 @@ def payment_link(
     symbol: str = "",
 ) -> PaymentLink | None:
     """Returns the link for paying ``amount`` whole tokens to a checked address. None if no link can
-    express the payment exactly; show the plain address then. ``contract`` is None for the coin.
+    express the payment exactly; then show the plain address. ``contract`` is None for the coin.
     Raises ValueError for an amount not above zero."""
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
@@ -245,8 +244,7 @@ def payment_link(
 
 
 LONGEST = 2_000
-"""Largest number of characters of a payment link. The largest QR code holds more, but nobody scans
-such a code."""
+"""Largest number of characters of a payment link; nobody scans larger QR codes."""
 
 EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
     1: ("Ethereum", "eth"),
@@ -269,9 +267,9 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 
 
 class LinkedPayment(Struct, frozen=True, kw_only=True):
-    """The payment that a link asks for; ``address`` is not checked. Amounts are None if the link
-    states none. Without ``contract`` an amount is in the chain's coin. ``unused`` lists what a
-    payment from here cannot carry."""
+    """The payment that a link asks for; ``address`` is not checked. The amounts are None if the
+    link states none. An amount without ``contract`` is in the chain's coin. ``unused`` lists parts
+    that this desk cannot carry out."""
 
     address: str
     kind: str = ""
@@ -322,8 +320,8 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 
 def is_link(text: str) -> bool:
-    """Returns whether the text begins like a link: a URI scheme or chain name and a colon. Address
-    beginnings such as ``bitcoincash:`` count only if the rest is a link's."""
+    """Returns whether the text begins with a URI scheme or chain name and a colon. If addresses can
+    begin so too (``bitcoincash:``), the rest decides."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -337,8 +335,8 @@ def _own_beginnings() -> frozenset[str]:
 
 
 def read_payment_link(text: str) -> LinkedPayment | None:
-    """Returns the payment that ``text`` asks for; None if it is no link. Raises AddressProblem for
-    a link that asks for something else, or for more."""
+    """Returns the payment that ``text`` asks for; None if the text is no link. Raises
+    AddressProblem for a link that asks for anything else."""
     if not is_link(text):
         return None
     if len(text) > LONGEST:

@@ -22,8 +22,8 @@ NO_CHECKSUM = (
 OFF_CURVE = (
     "This address belongs to a program, not to a key. Only that program can move what it gets."
 )
-"""The doubt about an address that belongs to a program: a payout to a token account is lost, one to
-a multisig's vault is not."""
+"""The doubt about an address that belongs to a program. A payout to a token account is lost; the
+vault of a multisig is fine."""
 
 _PROGRAMS = {
     "11111111111111111111111111111111": "the system program",

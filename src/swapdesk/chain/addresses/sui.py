@@ -25,8 +25,8 @@ NO_CHECKSUM = (
 )
 
 _LAST_RESERVED = 0xFFFF
-"""The highest number that is refused as a reserved address. Packages and objects of the system have
-short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
+"""The highest number that is refused as a reserved address; the system uses short numbers such as
+0x5 and 0x403."""
 
 
 def read(text: str) -> ParsedAddress:

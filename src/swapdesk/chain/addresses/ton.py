@@ -69,8 +69,8 @@ def is_test_only(text: str) -> bool:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address in the user-friendly form; a raw address becomes non-bounceable.
-    Raises AddressProblem."""
+    """Returns the checked address in the user-friendly form; a raw address gets the non-bounceable
+    form. Raises AddressProblem."""
     workchain_text, colon, digits = text.partition(":")
     if colon:
         return _read_raw(workchain_text, digits)

@@ -66,7 +66,7 @@ def encode_address(network: int, body: bytes) -> str:
 
 def decode_address(text: str) -> tuple[int, bytes]:
     """Returns the network byte and the body of an address of any Monero network. Raises Base58Error
-    if the text is not such an address."""
+    for other texts."""
     whole = decode_blocks(text)
     if len(whole) not in _LENGTHS.values() or keccak(whole[:-4])[:4] != whole[-4:]:
         raise base58.Base58Error("the checksum does not hold")

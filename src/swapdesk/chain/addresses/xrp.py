@@ -36,8 +36,7 @@ _SPECIAL = frozenset(
         "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh",
     }
 )
-"""Special accounts of the XRP Ledger whose keys nobody has: the accounts zero, one, names,
-not-a-number and genesis."""
+"""Special accounts of the XRP Ledger whose signing keys nobody has."""
 
 
 def is_x_address(text: str) -> bool:
@@ -85,8 +84,8 @@ def _taken_apart(text: str) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked classic address. Raises AddressProblem, also for an X-address; the
-    message then says what to enter in its place."""
+    """Returns the checked classic address. Raises AddressProblem; for an X-address, the message
+    says what to enter instead."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
     require_start(text, "r")

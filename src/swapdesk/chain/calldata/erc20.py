@@ -35,7 +35,7 @@ _WORD = 32
 
 
 def read_symbol(answer: bytes) -> str | None:
-    """Returns the symbol in an answer to ``symbol()``: a text or, from the earliest tokens, 32
+    """Returns the symbol in a contract's answer to ``symbol()``: a text or, from old tokens, 32
     bytes. None for anything else."""
     raw = answer.rstrip(b"\0") if len(answer) == _WORD else text_in(answer)
     try:

@@ -79,8 +79,8 @@ def text_in(data: bytes) -> bytes | None:
 
 
 def method(signature: str, names: str = "", *, payable: bool = False) -> Method:
-    """Returns the method with this signature. ``names`` are the names of its arguments, separated
-    by spaces, for example ``method("transfer(address,uint256)", "to amount")``."""
+    """Returns the method with this signature. ``names`` are its arguments' names, separated by
+    spaces: ``method("transfer(address,uint256)", "to amount")``."""
     name, _, rest = signature.partition("(")
     types = _split(rest.removesuffix(")"))
     return Method(name, types, tuple(names.split()), payable)

@@ -294,11 +294,8 @@ def calling(call: Call, block: str = "latest") -> Request:
 
 
 class EvmClient(NodeHttp):
-    """A client of an EVM node. ``deadline`` limits every call, in seconds.
-
-    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and sends its request only
-    once.
-    """
+    """A client of an EVM node. ``deadline`` limits every call, in seconds. Methods raise
+    NodeUnreachable, NodeUncertain or EvmRefused, and never repeat a request."""
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
         """Sends several reads, up to :data:`BATCH_LIMIT` per request, and returns the results in
@@ -333,25 +330,24 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_getBalance", address, "latest"))
 
     async def nonce(self, address: str, *, pending: bool = True) -> int:
-        """Returns the nonce for the account's next transaction. If ``pending`` is True,
-        transactions that wait in the node's pool count as executed."""
+        """Returns the nonce for the account's next transaction. With ``pending``, transactions
+        waiting in the node's pool count as executed."""
         block = "pending" if pending else "latest"
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """Returns the data that a call would return if it were executed now. Raises EvmRefused if
-        the call reverts; its ``words`` say why."""
+        """Returns the data that a call would return now. Raises EvmRefused if it reverts; ``words``
+        say why."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Returns the amount of gas that a call needs. Raises EvmRefused if the call reverts; its
-        ``words`` say why."""
+        """Returns the gas that a call needs. Raises EvmRefused if it reverts; ``words`` say why."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Simulates calls in sequence, without changing the chain, and returns their outcomes. A
-        node without ``eth_simulateV1`` simulates one call, without events, and raises EvmRefused
-        for several."""
+        """Simulates calls in sequence without changing the chain. A node that lacks
+        ``eth_simulateV1`` can only simulate one call, reports no events, and makes several calls
+        raise EvmRefused."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:
@@ -396,7 +392,7 @@ class EvmClient(NodeHttp):
         return None if answer is None else read_transaction(answer, transaction_hash)
 
     async def logs(self, address: str, topics: Sequence[str | None]) -> list[Log]:
-        """Returns the events of a contract, oldest first. ``topics`` filter by position; None
+        """Returns the events of a contract, oldest first. ``topics`` filter them by position; None
         matches every value."""
         wanted = {
             "address": address,
@@ -409,8 +405,9 @@ class EvmClient(NodeHttp):
     # Sending
 
     async def send_raw(self, raw: bytes) -> str:
-        """Sends a signed transaction and returns its hash, also if the node already had it.
-        NodeUncertain means it may have been accepted; sending the same bytes again is safe."""
+        """Sends a signed transaction and returns its hash, also if the node already had the
+        transaction. After NodeUncertain it may have been accepted; sending the same bytes again is
+        safe."""
         own = "0x" + keccak(raw).hex()
         try:
             answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))

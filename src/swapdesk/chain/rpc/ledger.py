@@ -69,8 +69,8 @@ class RpcCode(IntEnum):
     """The request was not carried out, for example for lack of money or because its idempotency key
     belongs to another leg."""
     NO_ADDRESS = -32001
-    """The exchange has no free deposit address on this chain, because an open order waits for its
-    deposit at each of its fixed addresses."""
+    """The exchange has no free deposit address on this chain: open orders occupy all of its fixed
+    addresses."""
     DOWN = -32002
     """The node of a chain that the call needs gives no answer."""
     LIMIT = -32005
@@ -80,8 +80,8 @@ class RpcCode(IntEnum):
 
 
 OPENING_SECONDS = 20.0
-"""Deadline in seconds for calls that send a transaction. It is long because the sandbox may first
-have to start the chain."""
+"""Deadline in seconds for calls that send a transaction, during which the sandbox may have to start
+the chain."""
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
@@ -102,7 +102,7 @@ class LedgerClient(NodeHttp):
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
         """Calls the ledger node and returns JSON values with numbers as WireNumber. Raises
-        NodeError; NodeUnreachable means that nothing happened."""
+        NodeError. NodeUnreachable means that nothing happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         return await self._ask(method, params, max(self._deadline, opening))
 

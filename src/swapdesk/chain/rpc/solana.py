@@ -225,8 +225,8 @@ class SolanaClient(NodeHttp):
         return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
-        """Returns what a transaction would do. The transaction need not be signed. ``keys`` are the
-        accounts of its message, in the sequence of the message."""
+        """Returns what a transaction, signed or not, would do. ``keys`` are the accounts of its
+        message, in sequence."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
         value = _of(dict, require_value(await self.ask("simulateTransaction", text, options)))
@@ -238,8 +238,8 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction and returns its signature, no proof that it was executed.
-        Resending is harmless. Raises NodeRefused or NodeUnreachable if it was not sent,
+        """Sends a signed transaction and returns its signature, which does not prove execution. It
+        is safe to send it again. Raises NodeRefused or NodeUnreachable if it was not sent,
         NodeUncertain if that is unknown."""
         signature = first_signature(transaction)
         options = {
@@ -259,8 +259,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """Returns the state of a transaction. None if this node has not executed it; it still can
-        be while its blockhash is valid."""
+        """Returns the state of a transaction. None if this node has not executed it, which can
+        still happen while its blockhash is valid."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)
@@ -275,8 +275,8 @@ class SolanaClient(NodeHttp):
         return Status(require_int(entry.get("slot")), level, entry.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
-        """Returns the signatures of the newest transactions that name an address, at most ``most``,
-        newest first. Failed transactions are included."""
+        """Returns the signatures of the ``most`` newest transactions that name an address, newest
+        first, failed ones included."""
         asked = self._options["commitment"]
         options = {
             "commitment": "confirmed" if asked == "processed" else asked,

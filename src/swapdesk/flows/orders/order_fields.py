@@ -141,17 +141,16 @@ def deposit_doubted(order: Order, intent: Intent | None) -> bool:
 
 
 def kept_by_provider(order: Order) -> Decimal | None:
-    """Returns by how much the refund is below the amount that the order asked for, in token units,
-    never negative. None if the service does not name both amounts."""
+    """Returns by how much the refund is below the amount that the order asked for, never negative.
+    None if the service does not name both."""
     if order.refund_amount is None or order.in_amount is None:
         return None
     return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the name of the chain of the refund. It is the full name if the refund is on the
-    chain of the sent token, otherwise the name that the service uses. Empty if the service names no
-    chain."""
+    """Returns the chain of the refund: the full name on the sent token's chain, otherwise the
+    service's name for it, which may be empty."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
         return token.chain_data.name
@@ -159,8 +158,8 @@ def refund_chain(order: Order) -> str:
 
 
 def transaction_page(token: Token | None, transaction: str) -> str:
-    """Returns the URL of a transaction's page in the explorer of the token's chain. Empty if the
-    chain has no safe link pattern."""
+    """Returns the URL of a transaction's page in the chain's explorer; empty if there is no safe
+    link."""
     chain = token.chain_data if token is not None else None
     if chain is None:
         return ""
@@ -168,13 +167,12 @@ def transaction_page(token: Token | None, transaction: str) -> str:
 
 
 ProceedsOutcome = Literal["ahead", "got", "missed", "came back"]
-"""``ahead``: the payout is still to come. ``got``: it was received. ``missed``: it will not come.
-``came back``: the deposit was refunded."""
+"""Whether the payout is to come, came, will not come, or was replaced by a refund."""
 
 
 class Proceeds(Struct, frozen=True):
-    """What an order pays to its owner. ``amount`` is in the token bought or, after a refund, in the
-    token sold; None if the service does not state it."""
+    """What an order pays to its owner, in the token bought or, after a refund, in the token sold.
+    ``amount`` is None if the service does not state it."""
 
     outcome: ProceedsOutcome
     amount: Decimal | None
@@ -201,17 +199,15 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
-    """Returns the label for the result of an order: ``You get``, ``You got``, ``You were to get``,
-    or ``Came back`` for a refund. If ``theirs`` is True, the payout goes to another person and the
-    label begins with "They"."""
+    """Returns the label for the result of an order, such as ``You get`` or ``Came back``.
+    ``theirs`` is for a payout to another person."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 
 
 def send_label(order: Order, outcome: ProceedsOutcome) -> str:
-    """Returns the label of an order's amount to send. Before the deposit arrived it is ``You
-    send``, or ``You were to send`` if no payout will come. Afterwards it is ``Asked for``, because
-    the service does not say how much arrived (contract 8.1), or ``You sent`` for a DEX swap."""
+    """Returns the label of an order's amount to send. After the deposit it is ``Asked for``,
+    because the service does not say how much arrived (contract 8.1), except for a DEX swap."""
     if deposit_arrived(order):
         return "You sent" if order.is_dex else "Asked for"
     return "You were to send" if outcome == "missed" else "You send"
@@ -222,8 +218,8 @@ def unsaid(result: Proceeds) -> bool:
 
 
 def shown(result: Proceeds) -> tuple[str, str]:
-    """Returns the amount and the symbol that a list shows for an order's result. If the order pays
-    nothing, or the amount is unknown, returns a dash and an empty symbol."""
+    """Returns the amount and the symbol that a list shows for an order's result; a dash and an
+    empty symbol if there is none."""
     nothing = result.outcome == "missed" or result.amount is None
     return (NOTHING, "") if nothing else (tracker_amount(result.amount), result.symbol)
 
@@ -241,6 +237,6 @@ _NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
 def shown_order(order: Order, *, withheld: str | None) -> Order:
-    """Returns ``order`` without its deposit address and memo if ``withheld``, the reason to hide
-    them, is not None. Otherwise returns ``order`` as it is."""
+    """Returns ``order``, without its deposit address and memo if ``withheld``, the reason to hide
+    them, is given."""
     return order if withheld is None else order.model_copy(update=_NOWHERE)

@@ -30,9 +30,8 @@ Seen = tuple[datetime, str, Order]
 
 
 def happened(order: Order, seen: datetime) -> datetime:
-    """Returns when the order reached the state that this desk received at the time ``seen``. The
-    result is the service's time of the order's end or last change, or otherwise ``seen``. It is
-    never before the order's creation and never after ``seen``."""
+    """Returns when the order reached a state that this desk received at ``seen``: the service's
+    time, kept between the order's creation and ``seen``."""
     reported, created = order.order_finished_received or order.modified, order.created
     if reported is None or created is None:
         return min(reported or seen, seen)
@@ -43,8 +42,7 @@ def happened(order: Order, seen: datetime) -> datetime:
 
 
 class LegStep(Struct, frozen=True):
-    """A step in the progress of a leg. The time of a future step is the service's estimate; None if
-    no time is known."""
+    """A step in the progress of a leg. A future time is the service's estimate; None is unknown."""
 
     mark: StepMark
     at: datetime | None
@@ -88,8 +86,8 @@ _ENDS = frozenset(
 def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
-    """Returns the legs of an order with their steps: two legs if the order is private, otherwise
-    one. ``seen`` are the states that the journal kept, and ``payee`` is the recipient's name."""
+    """Returns the legs (exchanges) of an order: two if it is private, otherwise one. ``seen`` are
+    the states in the journal; ``payee`` is the recipient's name."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
@@ -102,8 +100,8 @@ def legs_of(
 
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
-    """Returns when the order is expected to end. Returns None if a person has to act first, if the
-    order has ended, or if there is no estimate or its time has passed."""
+    """Returns when the order is expected to end. None if a person has to act first, if it has
+    ended, or without an estimate in the future."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None
@@ -255,9 +253,8 @@ def seen_since(seen: Sequence[Seen]) -> datetime | None:
 
 
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
-    """Returns one text for each changed field, such as ``inStatus 2 to 3`` or ``refundHash set``.
-    The values of deposit addresses and memos are left out, because an order whose address changed
-    must not be paid. Without a change the only text is ``nothing new``."""
+    """Returns one text for each changed field, such as ``inStatus 2 to 3``, or ``nothing new``.
+    Values of deposit addresses and memos are left out."""
     changes: list[str] = []
     for name, field in type(after).model_fields.items():
         if name in _SILENT:

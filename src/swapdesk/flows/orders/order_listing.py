@@ -37,13 +37,10 @@ SEARCHED = (
 
 
 class FilterProblem(ValueError):
-    """Raised if a word of a filter line is not a valid filter; the message is a sentence for the
-    user."""
+    """Raised for an invalid word of a filter line. The message is a sentence for the user."""
 
 
 class _Looked(Struct, frozen=True):
-    """An order together with the values that filter words are compared with."""
-
     tracked: TrackedOrder
     status: OrderStatus
     now: datetime
@@ -54,25 +51,23 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line. An empty line keeps every order. Only the filter that :meth:`looked_up`
-    returns also searches its words in the journal and the address book."""
+    """A parsed filter line. An empty one keeps every order. Only the result of :meth:`looked_up`
+    also searches the journal and the address book."""
 
     text: str
     tests: tuple[Test, ...]
     words: tuple[str, ...] = ()
     """The bare words, without a leading ``-``, which are searched in every field."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """For each bare word, the ids of the orders that the journal found by an address, hash or
-    request id that contains the word."""
+    """Ids of the orders that the journal finds for each bare word."""
     names: Mapping[str, str] = field(default_factory=dict)
     """By address in lower case, the ``@name`` that the address book has for it."""
 
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter with two further places in which its words are searched. ``named``
-        returns the ids of the orders that the journal finds for a word. ``names`` has the address
-        book's name for each address; orders of a batch have no other name for the recipient."""
+        """Returns the filter with two more places to search: ``named`` returns the ids of orders
+        that the journal finds for a word, and ``names`` has the address book's names by address."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
@@ -170,8 +165,7 @@ _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {
     "id": ("w2Bn", lambda looked: looked.tracked.service_id),
     "group": ("kXb7", lambda looked: looked.tracked.order.multi_id or ""),
 }
-"""By field name: an example of a word, and a function that returns the text of an order to
-search."""
+"""By field name: an example, and a function that returns the text to search."""
 
 
 def _everything(looked: _Looked) -> str:
@@ -182,8 +176,7 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Group(StrEnum):
-    """A group of orders in a list. The value is the group's label; the members are in the sequence
-    of the screen."""
+    """A group of orders in a list, with its label. The members are in the order of the screen."""
 
     NEEDS_YOU = "Needs you"
     """Orders that ended while money is stuck, which stays where it is until the user acts."""
@@ -205,12 +198,8 @@ def group_of(tracked: TrackedOrder) -> Group:
 
 
 Sorting = Literal["deadline", "newest", "oldest", "late", "state", "pair", "amount"]
-"""Sort sequences, named as on the command line and on the screen.
-
-``deadline`` and ``late`` sort open orders by their deadline or expected end, and put the orders of
-all other groups newest first. ``state`` sorts trouble first, then by progress. ``amount`` sorts by
-the worth in USD at creation, largest first and unknown ones last.
-"""
+"""How to sort. ``deadline`` and ``late`` concern open orders; all others are then newest first.
+``state`` puts trouble first. ``amount`` is by worth in USD at creation."""
 
 
 def sorting_after(by: Sorting) -> Sorting:
@@ -219,8 +208,8 @@ def sorting_after(by: Sorting) -> Sorting:
 
 
 def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
-    """Returns the orders group by group, in the sequence of :class:`Group`, each group sorted by
-    ``by``. Orders that ``by`` does not tell apart are sorted by id."""
+    """Returns the orders in the sequence of :class:`Group`, and within each group sorted by ``by``,
+    then by id."""
     groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
     for tracked in orders:
         groups[group_of(tracked)].append(tracked)
@@ -274,9 +263,8 @@ NEVER = 1e9
 
 
 def stale_words(state: StreamState, seconds: float) -> str:
-    """Returns how old the shown orders are and the state of the stream: ``41s old, polling``.
-    ``seconds`` is the time since the last message or answer of the service. Empty while the stream
-    is live."""
+    """Returns how old the shown orders are and the state of the stream, as ``41s old, polling``.
+    Empty while the stream is live."""
     if state == "live":
         return ""
     old = f"{age(seconds)} old, " if seconds < NEVER else ""

@@ -58,16 +58,14 @@ PINNED: dict[str, str] = {
     "out_token": "",
     "out_symbol": "",
 }
-"""Fields that never change once they are known, each with the words that a message uses for the
-field. For a field with empty words, a different value is ignored without a message."""
+"""Fields that never change once known, with their words in messages. Empty words: no message."""
 
 _CONTRADICTABLE = tuple((name, said) for name, said in PINNED.items() if said)
 
 TO_PAY = frozenset({"deposit_address", "deposit_tag", "in_amount"})
 
 DOUBLE = Context(prec=15)
-"""Rounds to 15 digits. Two amounts that a service computed in binary doubles are compared after
-this rounding, because a double keeps only 15 digits."""
+"""Rounds amounts computed in binary doubles to the 15 digits that these keep."""
 
 _UNTOUCHED = (None, LegStatus.NEW, LegStatus.WAITING)
 """States of the first leg in which nothing was paid yet."""
@@ -101,12 +99,9 @@ _BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
 
 
 def display_of(order: Order) -> str | None:
-    """Returns the displayed state of an order.
-
-    The result is ``displayStatus`` if this desk knows that value. Otherwise it is the state that
-    follows from ``status`` and the legs (contract 8.19) or, if none follows, the unknown value that
-    the service sent. None if the service sent neither field.
-    """
+    """Returns the displayed state: ``displayStatus`` if this desk knows it, else the one that
+    follows from ``status`` and legs (contract 8.19), else the unknown value. None if the service
+    sent neither."""
     shown, status = order.display_status, order.status
     if shown in _KNOWN or status is None:
         return shown
@@ -129,12 +124,9 @@ def ended(display: str | None) -> bool:
 
 
 def may_follow(before: str | None, after: str | None) -> bool:
-    """Returns whether state ``after`` may be shown once ``before`` was shown. Progress never goes
-    back.
-
-    A state that this desk does not know replaces only a missing, unknown or waiting state. It
-    replaces the waiting state because nobody may pay an order that is not known to wait.
-    """
+    """Returns whether ``after`` may be shown once ``before`` was. Progress never goes back, and an
+    unknown state replaces only a missing, unknown or waiting one, because such an order must not be
+    paid."""
     if before is None or before == after:
         return True
     if before in _AFTER_END:
@@ -149,12 +141,9 @@ def may_follow(before: str | None, after: str | None) -> bool:
 
 
 def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
-    """Returns ``known`` updated by the newly received ``seen``, or None if nothing changes.
-    ``others`` is the result of :func:`other_objects` for the two orders, if the caller has it.
-
-    A deleted order may be received with only its id and status; all other known values are kept.
-    Fields in :data:`PINNED`, such as what to pay and who receives it, never change once known.
-    """
+    """Returns ``known`` updated by the newly received ``seen``, or None if nothing changes. Fields
+    in :data:`PINNED`, such as what to pay and who receives it, never change once known. ``others``
+    may be the result of :func:`other_objects`."""
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
@@ -191,15 +180,13 @@ def _older(seen: Order, known: Order) -> bool:
 
 
 def other_objects(known: Order, seen: Order) -> list[str]:
-    """Returns the names of the fields whose values are different objects in the two orders. These
-    objects may still be equal. The list is short, because two received states of an order mostly
-    share the objects of unchanged values."""
+    """Returns the names of the fields whose values are different objects in the two orders, though
+    these may be equal."""
     are = seen.__dict__
     return [name for name, were in known.__dict__.items() if are[name] is not were]
 
 
 def _fresh(known: Order, seen: Order) -> dict[str, Any]:
-    """Returns the field values of ``seen`` that may replace those of ``known``, by field name."""
     told = {name: getattr(seen, name) for name in seen.model_fields_set}
     fresh = {name: value for name, value in told.items() if value is not None}
     for name in PINNED:
@@ -218,13 +205,9 @@ def untouched(order: Order) -> bool:
 
 
 def contradicts(known: Order, seen: Order) -> str | None:
-    """Returns a sentence about how ``seen`` contradicts ``known``, an earlier state of the same
-    order; None if they agree. An order with a contradiction must not be paid.
-
-    A field counts only if both states have a value for it; a different deposit memo also counts if
-    both states have the deposit address. Deposit address, memo and amount are compared only while
-    the order waits for its deposit.
-    """
+    """Returns how ``seen`` contradicts ``known``, an earlier state of the same order, as a
+    sentence; None if they agree. An order with a contradiction must not be paid. What to pay is
+    compared only while the deposit is awaited."""
     waiting = display_of(seen) == DisplayStatus.WAITING_FOR_DEPOSIT
     both = known.deposit_address is not None and seen.deposit_address is not None
     if waiting and both and (known.deposit_tag or None) != (seen.deposit_tag or None):
@@ -241,9 +224,8 @@ def contradicts(known: Order, seen: Order) -> str | None:
 
 
 def _broken_promise(known: Order, seen: Order) -> str | None:
-    """Returns a sentence about what became worse in ``seen`` for an order with a fixed rate that is
-    not paid yet: the rate is no longer fixed, or the payout is lower. None if neither is the
-    case."""
+    """Returns what became worse for an unpaid order with a fixed rate: the rate is no longer fixed,
+    or the payout is lower. None if nothing did."""
     if not known.fixed or seen.in_status not in _UNTOUCHED:
         return None
     if "fixed" in seen.model_fields_set and not seen.fixed:
@@ -256,7 +238,7 @@ def _broken_promise(known: Order, seen: Order) -> str | None:
 
 def _same(before: object, after: object) -> bool:
     """Returns whether two values are equal. Texts that begin with 0x, and ids of 24 hexadecimal
-    digits, are compared without regard to case."""
+    digits, may differ in case."""
     if before == after or not isinstance(before, str) or not isinstance(after, str):
         return before == after
     caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None
@@ -269,16 +251,14 @@ _PAID_OUT = (DisplayStatus.SENDING_TO_RECEIVER, DisplayStatus.SWAP_COMPLETED)
 
 
 def payout_hash(order: Order) -> str | None:
-    """Returns the hash of the transaction that pays the recipient: the output of the second leg in
-    a private order, of the only leg in any other (contract 8.1). None if the service has not named
-    it yet."""
+    """Returns the hash of the transaction that pays the recipient (contract 8.1); None if the
+    service has not named it yet."""
     return order.out_transaction_out_hash or order.in_transaction_out_hash
 
 
 def linked_deposit(order: Order) -> str | None:
-    """Returns the hash of the deposit transaction, taken from the order's explorer link
-    ``hashUrl``. Returns None if the link does not fit the deposit's chain, or if it shows, or may
-    show, a payout or a refund."""
+    """Returns the hash of the deposit transaction in the order's explorer link. None if the link
+    does not fit the deposit's chain, or may show a payout or a refund."""
     template = _template(order.in_token)
     if display_of(order) in _PAID_OUT and _template(order.out_token) in ("", template):
         return None
@@ -292,8 +272,8 @@ def linked_deposit(order: Order) -> str | None:
 
 
 def newly_linked_deposit(known: Order | None, seen: Order) -> str | None:
-    """Returns :func:`linked_deposit` of ``seen`` if its link differs from the link of ``known``;
-    None otherwise. In the common case of an unchanged link this costs one comparison."""
+    """Returns :func:`linked_deposit` of ``seen`` if its link differs from that of ``known``; None
+    otherwise."""
     if known is not None and known.hash_url == seen.hash_url and known.in_token is not None:
         return None
     return linked_deposit(seen)
@@ -310,12 +290,8 @@ _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 
 def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
     """Returns whether two states of an order under way differ only in :data:`FIGURES` (estimates
-    and times). ``others`` is the result of :func:`other_objects` for the two orders, if the caller
-    has it.
-
-    Returns False for an order that waits for its deposit, because its estimated output decides
-    whether its address may be shown, and for an ended order, because its output is what was paid.
-    """
+    and times). False while the order waits, because the estimate decides whether its address may be
+    shown, and after its end. ``others`` may be the result of :func:`other_objects`."""
     if display_of(seen) not in _UNDER_WAY:
         return False
     were, are = known.__dict__, seen.__dict__

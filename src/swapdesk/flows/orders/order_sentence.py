@@ -46,8 +46,8 @@ def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
 
 
 def _becomes(tracked: TrackedOrder) -> str:
-    """Returns the part of the order's line about its result: `` to 14.52 ETH``, ``, was to be 14.52
-    ETH`` or ``, came back 0.5 BTC``."""
+    """Returns the end of the order's line, about its result: `` to 14.52 ETH`` or ``, came back 0.5
+    BTC``."""
     result = tracked.proceeds
     if unsaid(result):
         return f", the {result.symbol} came back"
@@ -56,9 +56,8 @@ def _becomes(tracked: TrackedOrder) -> str:
 
 
 def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
-    """Returns the text ``0.5 BTC → 14.524108 ETH`` in parts. Each part is a text and a flag, True
-    if the text is an amount. If no payout will come, the text says what the order was to pay; after
-    a refund, what came back."""
+    """Returns ``0.5 BTC → 14.524108 ETH`` in parts, each with True if it is an amount. If no payout
+    will come, the text says what was expected or came back."""
     result = tracked.proceeds
     asked = " asked for" if asked_only(tracked) else ""
     paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {tracked.symbols[0]}", True)
@@ -70,7 +69,7 @@ def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
 
 
 def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
-    """Returns the amount to send as text: exact while the deposit may be paid, shortened
+    """Returns the amount to send as text: exact while the deposit is awaited, shortened
     otherwise."""
     pay = amount_to_pay(tracked) if status.payable else None
     return pay.shown if pay is not None else tracker_amount(tracked.order.in_amount, "pay")

@@ -91,8 +91,7 @@ PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
 ASKED_FOR = "The order asked for {asked}; the service does not say how much arrived"
 SENT_OTHERWISE = "{Paid} arrived on {network}; the order asked for {asked_on}. {cause}"
 SENT_AGAIN = "; swapdesk fund, or f, sends the same transaction again and no other"
-"""Added to a text if the wallet sent this desk's deposit and the chain has not confirmed the
-transaction yet."""
+"""Added while the chain has not confirmed the deposit that the wallet sent."""
 
 _STANDARD_STAGES: dict[str | None, str] = {
     DisplayStatus.WAITING_FOR_DEPOSIT: "waiting",
@@ -118,14 +117,12 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What an order means at one moment: the texts of its situation, filled in with facts of the
-    order, and its times."""
+    """What an order means at one moment, in texts filled in with facts of the order."""
 
     situation: Situation
     """The row whose texts are used: ``SITUATIONS["held"]``."""
     reported: Situation
-    """The row that follows from the service's state alone. It equals ``situation`` unless this desk
-    knows more than the service."""
+    """The situation by the service's state alone."""
     facts: Mapping[str, str]
     """The values that fill the placeholders in a row's texts, by the names of the placeholders
     (:func:`_facts_of`)."""
@@ -137,13 +134,11 @@ class OrderStatus(Struct, frozen=True):
     sign: Sign
     """The name of the glyph before ``word``: ``trouble``."""
     cause: str
-    """What happened, as a sentence without its full stop: ``Halyard holds 0.5 BTC for a compliance
-    check; the service does not say what it asks for``."""
+    """What happened, as a sentence without its full stop."""
     notes: tuple[str, ...]
     """Further sentences without their full stops: ``A refund is not possible any more``."""
     money: str
-    """Where the money is, to be shown after the word Funds, with a full stop: ``0.5 BTC, held at
-    Halyard.``"""
+    """Where the money is, with a full stop: ``0.5 BTC, held at Halyard.``"""
     place: str
     """Where the money is, in a few words: ``in your wallet.``"""
     actor: str
@@ -169,8 +164,7 @@ class OrderStatus(Struct, frozen=True):
     """The time until ``deadline``, negative once it has passed. None if the order waits for no
     deposit."""
     elapsed: timedelta | None
-    """How long the order has taken, until now or until it ended. Counted from the deposit's arrival
-    or, before that, from the order's creation. None if the creation time is unknown."""
+    """How long the order has taken, from its deposit or else its creation; None if unknown."""
     expected: timedelta | None
     """How long the service expects the whole order to take."""
     late_by: timedelta | None
@@ -181,8 +175,7 @@ class OrderStatus(Struct, frozen=True):
     payable: bool
     """True if the deposit may be sent now."""
     ended: bool
-    """True if nothing more is expected of the order: the service ended it, or the wallet never
-    signed its transaction and never will."""
+    """True if nothing more is expected of the order."""
     closed: bool
     """True if the service has ended the order."""
     put_away: bool
@@ -202,8 +195,8 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def yours(self) -> bool:
-        """True if the user acts next: on an open order, or on an order that ended while money is
-        stuck. False once the user put the order away."""
+        """True if the user acts next, also on an ended order with stuck money. False once the user
+        put the order away."""
         owed = not self.ended or self.reported in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
@@ -213,13 +206,13 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """Who acts next and what they do: ``you: send the deposit within 26:03``."""
+        """Who acts next and how: ``you: send the deposit within 26:03``."""
         return f"{self.actor}: {self.act}" if self.act else self.actor
 
     @property
     def brief(self) -> str:
-        """Who acts next, in a few words: ``you: write to support``. For another actor, the
-        remaining expected time follows if it is known: ``the second exchange, ~8m``."""
+        """Who acts next, in a few words: ``you: write to support``, or ``the second exchange, ~8m``
+        with an expected time."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
         # Before a deadline the expected time counts from a payment which nobody has seen yet.
@@ -230,18 +223,14 @@ class OrderStatus(Struct, frozen=True):
 
 
 _BRIEFLY = re.compile(" with order |, or take the money back: ")
-"""Matches the place in the text of ``act`` at which ``brief`` cuts it off, because the rest is too
-long."""
+"""Where ``brief`` cuts off a long ``act``."""
 
 
 def order_status(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderStatus:
-    """Returns what an order means at ``now`` (the desk's clock), from all that this desk knows.
-
-    ``made`` are the order's transactions, if the caller has just read them from the journal. If
-    ``made`` is empty, this desk's payment is the one stored in ``tracked``.
-    """
+    """Returns what an order means at ``now`` (the desk's clock). ``made`` are its transactions in
+    the journal; if empty, the payment in ``tracked`` counts."""
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
     status = _reported(order, intent, now, deposit, tracked.begun)
@@ -286,9 +275,6 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
 
 
 def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
-    """Returns ``status`` adapted to an order that the service can no longer be asked about. Its
-    texts quote the service's last answer and say when it was given; it has no deadline and no
-    times."""
     at = as_of(tracked.seen_at, now)
     # A payment may have come since.
     money = UNLESS_SENT if status.money == WAITING.money else status.money
@@ -308,29 +294,26 @@ def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> Or
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
-    """Returns what the service's state alone means, without what this desk knows of payments.
-    ``intent`` is what the user confirmed, None for an order that was not confirmed at this desk."""
+    """Returns what the service's state alone means. ``intent`` is what the user confirmed; None if
+    the order was not confirmed here."""
     return _reported(order, intent, now)
 
 
 def cause_of(order: Order) -> str:
-    """Returns the sentence that says what happened according to the service's state. It is the same
-    at any time, so no deadline or delay is mentioned."""
+    """Returns what happened, by the service's state, as a sentence that stays true at any time."""
     return f"{reported_status(order, now=datetime.max.replace(tzinfo=UTC)).cause}."
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Returns who acts next, and what they do, for an order of this desk whose deposit address may
-    not be shown yet. The service has to assign the address, or has to repeat it in a second
-    answer."""
+    """Returns who acts next, and how, on an order whose deposit address may not be shown yet: the
+    service has to assign it, or to repeat it."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
-    """Returns the order's time as shown at ``now``, computed from a ``status`` made earlier.
-    Returns None if the whole status has to be computed anew, for example after its deadline
-    passed."""
+    """Returns the order's time at ``now`` from an earlier ``status``. None if the status must be
+    computed again, for example after its deadline."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
@@ -348,9 +331,8 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """Returns the short form of ``money``, a sentence that says where the money is. The short form
-    ends before the first condition or explanation: ``in your wallet.`` for ``in your wallet, if you
-    sent nothing.``"""
+    """Returns ``money``, a sentence that says where the money is, up to its first condition: ``in
+    your wallet.``"""
     for rest in (", if ", ", after ", "; ", " on the chain it came from"):
         head, separator, _ = money.partition(rest)
         if separator:
@@ -457,9 +439,8 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, which applies because this desk knows
-    more than the service. ``own`` is the deposit that this desk sent, and ``batch`` the payment by
-    the order's batch; each is None if there was no such payment."""
+    """Returns ``status`` with the texts of ``situation``, because this desk knows more than the
+    service. ``own`` and ``batch`` are this desk's payments, if any."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -496,14 +477,8 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns three durations: the time since ``begun``, the expected duration of the order, and by
-    how much an open order exceeds it. An unknown duration is None; so is the last one if the order
-    is not late.
-
-    The expected duration counts from ``begun``. If the service expects the end before ``begun``,
-    its estimate does not include the wait for the deposit (contract 8.17), and the duration counts
-    from the creation.
-    """
+    """Returns how long the order has taken since ``begun``, its expected duration, and how late it
+    is; None where unknown or not late. The duration may count from the creation (contract 8.17)."""
     if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
@@ -557,9 +532,8 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns the values for the placeholders in the texts of the situation ``row``, by name.
-    ``deposit`` is the deposit as chains show it. Without it, the texts call the amount paid "the
-    payment", except for a DEX swap, whose amount is known."""
+    """Returns the values for the placeholders in the texts of ``row``, by name. ``deposit`` is the
+    deposit on its chain, if known."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True
@@ -645,9 +619,9 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Returns the end of a sentence about a refund, which says how much less than the deposit was
-    refunded; empty if nothing is missing. If no chain shows how much arrived, the text compares
-    with the amount asked for and does not say that the provider kept the difference."""
+    """Returns how much less than the deposit was refunded, as the end of a sentence; empty if
+    nothing is missing. Without a deposit on chain it does not claim that the provider kept the
+    difference."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"
@@ -677,8 +651,6 @@ def _holder(order: Order) -> str:
 
 
 def _venue_name(name: str | None) -> str | None:
-    """Returns the provider's name, shortened to ``LONGEST_NAME`` characters so that it does not
-    hide the rest of its sentence. None if the name is empty."""
     return f"{name[: LONGEST_NAME - 1]}…" if name and len(name) > LONGEST_NAME else name or None
 
 

@@ -86,21 +86,21 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """The amount with its symbol: ``12,000 USDT``. A fixed phrase if the amount is unknown."""
+        """The amount with its symbol, as ``12,000 USDT``, or a phrase if it is unknown."""
         if self.amount is None:
             return "a token that the catalogue does not have"
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
     def words(self) -> str:
-        """What a letter to a customer calls the payment after the word "your": ``12,000 USDT``, or
-        ``payment of another token`` if the amount is unknown."""
+        """What a letter to a customer calls the payment after "your": ``12,000 USDT``, or ``payment
+        of another token``."""
         return "payment of another token" if self.amount is None else self.what
 
     @property
     def said(self) -> str:
-        """The payment as text: ``12,000 USDT on Tron, 19 confirmations``. The text says so if the
-        transaction failed or the chain does not know it."""
+        """The payment as text: ``12,000 USDT on Tron, 19 confirmations``, also if it failed or is
+        unknown."""
         if self.failed:
             return f"a transaction on {self.chain_name} that failed"
         if self.missing:

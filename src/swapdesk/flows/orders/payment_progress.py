@@ -15,14 +15,9 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """The payment of an order by its batch's bundle, which is one transaction that pays many
-    orders.
-
-    ``state`` is prepared if the bundle is not sent yet or paid nobody, sent while it is under way,
-    done once the deposit address has the money, and refused if the bundle paid other orders but not
-    this one. ``money`` says where the money is, to be shown after the word Funds; ``place`` is its
-    short form. Both end with a full stop. ``actor`` acts next, and ``due`` is what the actor does.
-    """
+    """The payment of an order by a bundle, one transaction that pays many orders. ``state`` is
+    prepared before it is sent, done once the deposit address has the money, and refused if others
+    were paid but not this order. ``money`` and its short form ``place`` end with a full stop."""
 
     state: State
     money: str
@@ -32,13 +27,12 @@ class BatchPayment(Struct, frozen=True):
     problem: str = ""
     """Why the batch's bundle paid nobody, as a sentence; empty if nothing is wrong."""
     in_account: bool = False
-    """True if the money for an order that is not paid yet is in the owner's smart account, or on
-    its way there."""
+    """True if the money for an unpaid order is in, or under way to, the owner's smart account."""
 
     @property
     def begun(self) -> bool:
-        """True if the bundle is sent or done, so that any other payment would pay the order
-        twice."""
+        """True if any other payment would pay the order twice, because the bundle is sent or
+        done."""
         return self.state in (State.SENT, State.DONE)
 
 
@@ -46,19 +40,14 @@ QUOTE_AGAIN = "ask for new quotes"
 
 
 SwapFailure = Literal["not-signed", "reverted", "not-executed"]
-"""Why a DEX swap was not executed.
-
-``not-signed``: the trader or the wallet refused, or did not answer until the quote or the order
-ended. ``reverted``: the transaction failed on its chain. ``not-executed``: the transaction was
-signed too late to be executed. The journal stores the last two for an order that the user marked as
-dealt with.
-"""
+"""Why a DEX swap was not executed: ``not-signed`` in time or at all, ``reverted`` on its chain, or
+signed too late (``not-executed``)."""
 
 
 class SwapPayment(Struct, frozen=True):
-    """The transaction of a DEX swap. ``state`` is prepared until it is signed, done once it was
-    executed, or refused; ``failure`` then says why. ``money`` says where the money is until the
-    swap, to be shown after the word Funds. It ends with a full stop."""
+    """The transaction of a DEX swap. ``state`` is prepared until it is signed, then done or
+    refused, for the reason ``failure``. ``money`` says where the money is until the swap, with a
+    full stop."""
 
     state: State
     money: str

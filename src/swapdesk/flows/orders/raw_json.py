@@ -18,9 +18,8 @@ _TEXT_LIMIT = 2000
 
 
 def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
-    """Returns the JSON document ``raw`` in indented lines, or one line of safe text if it is not
-    valid JSON. If ``hidden``, a withheld deposit address, is given, all deposit fields and all
-    texts that contain it are replaced by a mark."""
+    """Returns the JSON document ``raw`` in indented lines, or one safe line if it is invalid.
+    Deposit fields and all texts with ``hidden``, a withheld deposit address, are masked."""
     try:
         refuse_deep(raw)
         document = json.loads(raw, parse_float=_digits, parse_int=_digits, parse_constant=str)

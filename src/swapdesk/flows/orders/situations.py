@@ -58,8 +58,8 @@ class Certainty(StrEnum):
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """A situation that an order can be in, with its condition and its texts. Texts are templates. A
-    text that is None is taken from the situation that follows from the service's state."""
+    """A situation of an order, with its condition and its texts. A text that is None is taken from
+    the situation by the service's state."""
 
     code: str
     """The row's name in the journal and in JSON: ``failed stuck``."""
@@ -68,8 +68,7 @@ class Situation(Struct, frozen=True, eq=False):
     """The displayed states in which the row may apply. :data:`OTHER` stands for any unknown
     state."""
     when: Callable[[Order], bool] | None
-    """A condition that the order must meet besides its state. None for a row that does not depend
-    on the service's state alone."""
+    """A further condition; None if the row does not depend on the service's state alone."""
     word: str
     """The state in a few words that fit a table cell: ``On hold``."""
     level: Level
@@ -85,14 +84,12 @@ class Situation(Struct, frozen=True, eq=False):
     by: str | None
     """The time by which the actor acts: ``before 14:32:11``."""
     reply: str
-    """The reply of support to the customer: what happened, where the money is, what to do and what
-    not to do. The reply makes no promises and asks for no second payment."""
+    """Support's reply to the customer. It assures nothing and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None
     """The name of the glyph; None for the glyph that belongs to the level."""
     known: Callable[[Knowledge], bool] | None = None
-    """The condition, for a row that applies because this desk knows more than the service. None for
-    a row that depends on the service's state, and for a row chosen by name."""
+    """The condition of a row for which this desk must know more than the service."""
     until_deadline: bool = False
     """True if the situation lasts until the order's deadline."""
     settled: bool = False
@@ -108,7 +105,7 @@ class Situation(Struct, frozen=True, eq=False):
 
     @property
     def lasts(self) -> bool:
-        """True if the situation remains true once the service can no longer be asked about the
+        """True if the situation stays true once the service can no longer be asked about the
         order."""
         return self.own or (self.settled and not self.stranded)
 
@@ -977,21 +974,21 @@ def situation_of(order: Order) -> Situation:
 
 
 def known_better(known: Knowledge) -> Situation | None:
-    """Returns the situation that applies because this desk knows more than the service, in place of
-    the one that follows from the service's state. None if this desk does not know more."""
+    """Returns the situation that applies because this desk knows more than the service; None if it
+    does not."""
     rows = _OF_DESK.get(known.display) or _OF_DESK[OTHER]
     return next((row for row in rows if row.known is not None and row.known(known)), None)
 
 
 def awaits_deposit(order: Order) -> bool:
-    """Returns whether the order waits for its deposit: neither its state nor the status of a leg,
-    which may be ahead of the state, reports a deposit or trouble."""
+    """Returns whether the order waits for its deposit, by its state and by each leg, which may be
+    ahead of the state."""
     return situation_of(order) in (WAITING, SETTING_UP)
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
-    """Returns the situation that describes how a payment compares with what the order asked for,
-    such as "too little came" (contract 8.10 to 8.12). The service makes no such comparison."""
+    """Returns the situation that compares a payment with what was asked for, such as "too little
+    came" (contract 8.10 to 8.12). The service does not compare."""
     asked = order.in_token
     if paid.missing:
         return _payment("missing")
@@ -1031,12 +1028,8 @@ _WIDE = Context(prec=200)
 
 
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
-    """Returns the deposit as one payment; None if ``payments`` is empty.
-
-    Only payments that moved money count. If none did, those that wait for a block count, and if
-    there are none of these either, all count. Payments with the same chain, token and memo are
-    added up. If several sums result, the one that fits the order worst is returned.
-    """
+    """Returns the deposit as one payment, with payments of the same token and memo added up; None
+    if there are none. Of several sums the one that fits the order worst is returned."""
     sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
     moved = [paid for paid in payments if paid.moved]
     waiting = [paid for paid in payments if not paid.failed and not paid.missing]
@@ -1049,9 +1042,8 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """Returns the result of :func:`match_payment` for a deposit that the service has not seen yet.
-    Returns None if there is no such deposit, and for a DEX swap paid as asked, which another
-    situation describes."""
+    """Returns :func:`match_payment` for a deposit that the service has not seen yet. None without
+    one, and for a DEX swap paid as asked."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)
@@ -1059,8 +1051,6 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
 
 
 def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
-    """Returns ``first`` with the sum of both amounts, the earlier time and the lower number of
-    confirmations. Returns ``first`` unchanged if an amount is unknown."""
     if first.amount is None or second.amount is None:
         return first
     times = [paid.at for paid in (first, second) if paid.at is not None]

@@ -18,8 +18,8 @@ OTHER_KINDS = ("authorizationList", "blobs", "blobVersionedHashes", "maxFeePerBl
 
 
 class NotThisSwap(Exception):
-    """Raised if the transaction that an order asks for does not belong to the confirmed swap.
-    ``code`` names the violated rule."""
+    """Raised if the transaction of an order does not belong to the confirmed swap. ``code`` names
+    the violated rule."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -27,9 +27,8 @@ class NotThisSwap(Exception):
 
 
 def told_by(order: Order) -> dict[str, Any]:
-    """Returns the order's metadata (contract 10.8), which describes the transaction to send. The
-    service sends it as an object when the order is created, and as JSON text later. Raises
-    NotThisSwap if there is no usable metadata."""
+    """Returns the order's metadata (contract 10.8), which describes the transaction to send. Raises
+    NotThisSwap if there is none to use."""
     metadata = order.metadata
     if isinstance(metadata, str):
         try:
@@ -42,9 +41,9 @@ def told_by(order: Order) -> dict[str, Any]:
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """Returns whether ``created`` and ``read``, two states of an order, ask for the same
-    transaction. True also if one of them has no metadata. A member of the metadata that only one of
-    them has is ignored, unless it changes the kind of the transaction."""
+    """Returns whether two states of an order ask for the same transaction. True also if one has no
+    metadata. Members that only one of them has count only if they change the kind of
+    transaction."""
     try:
         first, second = told_by(created), told_by(read)
     except NotThisSwap:
@@ -60,14 +59,12 @@ def same_transaction(created: Order, read: Order) -> bool:
 
 
 def settled_by_venue(told: Mapping[str, Any]) -> bool:
-    """Returns whether the wallet sends no transaction, because the venue executes the order that
-    the wallet signed. ``told`` is the order's metadata."""
+    """Returns whether the venue executes the order that the wallet signed, so that the wallet sends
+    no transaction. ``told`` is the order's metadata."""
     return told.get("offChain") is True
 
 
 def _folded(value: object) -> object:
-    """Returns a value in a form to be compared: numbers by value, hexadecimal texts in lower
-    case."""
     number, text = whole(value), str(value)
     if number is not None:
         return number
@@ -75,8 +72,8 @@ def _folded(value: object) -> object:
 
 
 def whole(value: object) -> int | None:
-    """Returns the integer that a number, a decimal text or a 0x-hex text stands for, exactly; None
-    for any other value."""
+    """Returns the integer that a number, a decimal text or a 0x-hex text stands for, exactly;
+    otherwise None."""
     if isinstance(value, bool):
         return None
     text = str(value)

@@ -34,8 +34,8 @@ current."""
 
 
 class TrackedOrder(Struct, frozen=True):
-    """An order as this desk knows it. ``withheld`` is a sentence that says why the deposit address
-    must stay hidden; None if it may be shown."""
+    """An order as this desk knows it. ``withheld`` is why the deposit address must stay hidden;
+    None if it may be shown."""
 
     order: Order
     intent: Intent | None
@@ -45,22 +45,18 @@ class TrackedOrder(Struct, frozen=True):
     source: Source
     standing: DepositRelease = DepositRelease.RELEASED
     accepted: Decimal | None = None
-    """The lower output that the user accepted after confirming the order, in units of the received
-    token. None if the user accepted none."""
+    """The lower output that the user accepted later, in units of the received token."""
     in_batch: bool = False
-    """True if a batch of this desk created the order. The batch's bundle pays the order, so nobody
-    may pay it singly."""
+    """True if a batch of this desk pays the order, so that nobody may pay it singly."""
     batch_payment: BatchPayment | None = None
-    """The payment by the batch's bundle, read from the journal while the service has not seen the
-    deposit. None if there is none."""
+    """The payment by the batch's bundle, while the service has not seen the deposit."""
     swap_payment: SwapPayment | None = None
     """The payment of a DEX swap; None for any other order, and once the service has seen the
     transaction."""
     away: str | None = None
     """The ``trouble`` that the user marked as dealt with; None if the user marked none."""
     own_payment: OrderTransaction | None = None
-    """The newest deposit that this desk sent, read from the journal while the order waits for its
-    deposit. None if there is none."""
+    """The newest deposit that this desk sent, while the order waits for it."""
     payments: tuple[PaidOnChain, ...] = ()
     """Payments to the order's deposit address that were looked up on chains."""
     paid_at: datetime | None = None
@@ -86,25 +82,24 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def being_confirmed(self) -> bool:
-        """True if the order was confirmed at this desk and its deposit address stays hidden only
-        until the service has repeated the address in a second read."""
+        """True if the deposit address of a confirmed order is hidden only until the service has
+        repeated it."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
 
     @property
     def awaits_address(self) -> bool:
-        """True if the order was confirmed at this desk and the service has not assigned a deposit
-        address yet."""
+        """True if the order was confirmed here and the service has not assigned a deposit address
+        yet."""
         return self.being_confirmed and self.order.deposit_address is None
 
     @property
     def not_signed(self) -> bool:
-        """True for a DEX swap that was not signed and never will be."""
         return self.swap_payment is not None and self.swap_payment.failure == "not-signed"
 
     @property
     def trouble(self) -> str | None:
-        """The code of a problem that the user has to deal with: money stuck after the order ended,
-        or a transaction that failed on its chain. None if there is no such problem."""
+        """The code of a problem that the user has to deal with: money stuck after the end, or a
+        transaction that failed on its chain. None without one."""
         swap = self.swap_payment
         if swap is not None and swap.failure is not None and not self.not_signed:
             return swap.failure
@@ -131,14 +126,12 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def deposit(self) -> PaidOnChain | None:
-        """The deposit as chains show it, with all its payments added up to one. None if no payment
-        was looked up."""
+        """The sum of the deposit's payments on chains. None if none was looked up."""
         return deposit_on_chain(self.order, self.payments) if self.payments else None
 
     @property
     def begun(self) -> datetime | None:
-        """The time from which the order's duration counts: when its deposit arrived or, before
-        that, when it was created. None if the creation time is unknown."""
+        """When the deposit arrived or, before that, when the order was created. None if unknown."""
         created, deposit = self.order.created, self.deposit
         if created is None or not deposit_arrived(self.order):
             return created
@@ -149,9 +142,8 @@ class TrackedOrder(Struct, frozen=True):
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
     def out_of_reach(self, now: datetime) -> bool:
-        """Returns whether the service can no longer be asked about the order. This holds if the
-        service no longer knows the order, or if the order is older than 48 hours and the last
-        answer is older than :data:`FRESH`."""
+        """Returns whether the service can no longer be asked about the order: it lost the order, or
+        the order is older than 48 hours and its last answer older than :data:`FRESH`."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
 
     def beyond(self, now: datetime) -> str:

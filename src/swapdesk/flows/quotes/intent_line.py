@@ -38,8 +38,8 @@ several."""
 
 
 class TokenChoice(Struct, frozen=True):
-    """The token chosen for a word of the line. ``rows`` are all tokens that the word can mean, and
-    ``at`` is the index of the chosen token."""
+    """The token chosen for a word of the line: the one at index ``at`` of ``rows``, all tokens that
+    the word can mean."""
 
     token: Token
     rows: tuple[TokenRow, ...]
@@ -51,8 +51,7 @@ class TokenChoice(Struct, frozen=True):
 
     @property
     def tied(self) -> bool:
-        """True if the first two candidates are equal in everything but their names, so that only
-        the alphabet put one of them first."""
+        """True if only the alphabet put one of the first two candidates before the other."""
         return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
 
     @property
@@ -61,13 +60,13 @@ class TokenChoice(Struct, frozen=True):
 
     def question(self, key: str = BOUGHT_KEY) -> str:
         """Returns a sentence that says which key chooses among the chains of a symbol and which
-        chain is chosen now. It is meant for a choice that is :attr:`tied`."""
+        chain is chosen now."""
         row = self.row
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
-        """Returns a short text that counts the tokens or chains that the word can mean: ``USDC is
-        on 5 chains``. ``can`` is the verb of this text. Empty if the word means a single token."""
+        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. ``can`` is
+        the verb. Empty if there is only one."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -75,8 +74,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{self.row.symbol} {can} on {self.chains} chains"
 
     def hint(self, can: str = "is") -> str:
-        """Returns :meth:`brief` followed by the choice: ``USDC is on 5 chains, Base chosen``. Empty
-        if the word means a single token."""
+        """Returns :meth:`brief` with the choice: ``USDC is on 5 chains, Base chosen``. Empty if
+        there is only one."""
         brief = self.brief(can)
         chosen = "the first" if self.chains == 1 else self.row.chain_name
         return f"{brief}, {chosen} chosen" if brief else ""
@@ -94,8 +93,7 @@ LONGEST = 1_000
 Held = Mapping[str, OwnBalance | str]
 """By token id, the wallet's balance, or the reason why the balance is not known."""
 CheckPayee = Callable[[str, Token], RecipientCheck]
-"""A function that checks whether a text is a recipient for a token, using the address book and
-earlier payments."""
+"""Checks whether a text is a recipient for a token, by address book and earlier payments."""
 
 _JOINERS = frozenset({"to", "for", "into", "->", "=>", "→", "⇒", ">"})
 """Words that may separate the token sold from the token bought."""
@@ -108,23 +106,14 @@ _SERVICE_DIGITS = 15
 
 
 LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
-"""How complete a line is. An ``ambiguous`` line is complete, but one of its tokens was chosen among
-equal candidates; keys select the other candidates."""
+"""How complete a line is. ``ambiguous`` is complete, but one token was chosen among equals."""
 
 
 class IntentLine(Struct, frozen=True):
-    """What was read from the line so far.
-
-    ``message`` is the fault or the next step, and ``place`` is the 0-based index of the character
-    at fault. ``amount`` is what is sold, or what is to arrive if ``receive`` is True. It may have
-    been written as a ``share`` of the wallet's balance or in ``dollars``; ``derived`` then says how
-    it was computed. If ``wants_amount`` is True, only the amount is missing. ``recipient`` is the
-    address or payment link of the payee; empty if the payee is a name.
-
-    ``hints`` are shown below the line; if both words can mean several tokens, ``both_hints`` has a
-    short hint for each. ``rows`` are the tokens that Tab selects in turn, ``chosen`` is the index
-    of the present one, and after ``choices`` key presses the first choice returns.
-    """
+    """What was read from the line so far. ``message`` is the fault or the next step, ``place`` the
+    index of the character at fault. ``amount`` is what is sold, or what is to arrive if ``receive``
+    is True; ``derived`` says how it was computed. ``recipient`` is an address or payment link;
+    empty for a name."""
 
     state: LineState
     amount: Decimal | None = None
@@ -148,12 +137,11 @@ class IntentLine(Struct, frozen=True):
 
     @property
     def ready(self) -> bool:
-        """True if the line is complete, so that Enter may ask for quotes."""
+        """True if Enter may ask for quotes."""
         return self.state in ("valid", "ambiguous")
 
     @property
     def pair(self) -> tuple[Token, Token] | None:
-        """The token sold and the token bought; None until both are known."""
         if self.token_in is None or self.token_out is None:
             return None
         return self.token_in, self.token_out
@@ -204,16 +192,9 @@ def parse_intent_line(
     check: CheckPayee | None = None,
     private: bool = False,
 ) -> IntentLine:
-    """Returns what the line ``text`` says. Never raises: a fault is reported in the result.
-
-    ``choose`` counts the presses of the key that selects the next token bought; after the last
-    token bought, the key selects the next token sold. ``sold`` counts the presses of the key that
-    selects only the next token sold. After the last token, the first one follows.
-
-    If ``private`` is True, the line is a private send. Then only tokens are chosen that can be sent
-    privately and whose chain has addresses of the recipient's form, so that no quote is spent on
-    other tokens.
-    """
+    """Returns what the line ``text`` says; a fault is in the result, never raised. ``choose`` and
+    ``sold`` count presses of the keys that select the next token bought (then sold) and only the
+    next token sold. A ``private`` send takes only tokens that fit the recipient."""
     if not text.strip():
         return IntentLine("empty")
     if len(text) > LONGEST:
@@ -232,8 +213,6 @@ def parse_intent_line(
 
 
 def _words(text: str) -> list[_Word]:
-    """Returns the words of the line with their positions. A word that only separates the token sold
-    from the token bought, such as ``to``, is left out."""
     words: list[_Word] = []
     at = 0
     for written in text.split():
@@ -287,8 +266,7 @@ def _read(words: list[_Word], context: _Known, choose: int, sold: int) -> Intent
 
 
 def _is_token(word: _Word, catalog: Catalog) -> bool:
-    """Returns whether a word in the place of the amount is a token, or the beginning of its
-    symbol."""
+    """Returns whether a word in the place of the amount is a token, or the beginning of one."""
     if not word.text[0].isalpha():
         return False
     if word.start or (word.last and catalog.begins_a_symbol(word.text)):
@@ -310,9 +288,8 @@ def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
-    """Returns a line with the amount as it was written. A share of the balance, or dollars, are
-    converted later, once the token is known. ``alone`` is True if the line has no other word.
-    Raises _Stop with the line as it is if the amount is wrong or unfinished."""
+    """Returns a line with the amount as written; shares and dollars are converted later. ``alone``
+    says that there is no other word. Raises _Stop if the amount is wrong or unfinished."""
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
@@ -379,9 +356,8 @@ def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> Int
 def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
-    """Returns the line with ``amount`` set to the share of the wallet's balance of ``token``, small
-    enough to leave the network fee. Without a known balance, ``amount`` is None and ``message``
-    says why."""
+    """Returns the line with ``amount`` as a share of the wallet's balance, small enough to leave
+    the network fee. Without a known balance it is None and ``message`` says why."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)
@@ -420,7 +396,7 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
 
 def _cut(amount: Decimal, token: Token, digits: int) -> Decimal:
     """Returns the amount, rounded down to ``digits`` significant digits and to the token's
-    decimals. A negative amount becomes 0."""
+    decimals, and at least 0."""
     places = min(token.decimals, max(0, digits - 1 - amount.adjusted()))
     return short(quantize(amount, places, up=False)) if amount > 0 else Decimal(0)
 
@@ -445,9 +421,8 @@ def _pair(
     choose: int,
     first: int,
 ) -> IntentLine:
-    """Returns the line completed as a swap. ``tokens`` are the candidates for the token sold and
-    for the token bought. ``choose`` and ``first`` count the presses of the keys that select the
-    next token bought and the next token sold."""
+    """Returns the line completed as a swap. ``choose`` and ``first`` count the presses of the keys
+    that select the next token bought and sold."""
     (sells, buys), catalog = tokens, context.catalog
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
@@ -476,8 +451,8 @@ def _pair(
 
 
 def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose: int) -> IntentLine:
-    """Returns the line completed as a private send to a name in the address book or to an address.
-    Chooses a token whose chain has addresses of the recipient's form."""
+    """Returns the line completed as a private send, with a token whose chain fits the recipient's
+    address."""
     word, catalog = words[2], context.catalog
     rows = _candidates(line, words[1], catalog)
     if word.text.startswith("@"):
@@ -510,8 +485,8 @@ def _privately_sent(line: IntentLine, rows: list[TokenRow], word: _Word) -> list
 def _reached(
     line: IntentLine, rows: list[TokenRow], word: _Word, context: _Known, choose: int = 0
 ) -> list[TokenRow]:
-    """Returns the rows of tokens on chains that the recipient's address fits. Raises _Stop if there
-    are none, or if the address imitates a known address."""
+    """Returns the tokens on chains that the recipient's address fits. Raises _Stop if there are
+    none, or if the address imitates a known one."""
     checks = [(row, _checked(line, row, word, context)) for row in rows]
     reached = [row for row, check in checks if check.ok]
     if not reached:
@@ -528,9 +503,6 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, context: _Known) -> R
 
 
 def _before_link(words: list[_Word], context: _Known) -> _Stop:
-    """Returns the exception that ends the reading of a line with a payment link but without a token
-    to sell. The line in the exception has a message that says what the link asks for and what is
-    missing."""
     at = 0 if is_link(words[0].text) else 1
     line = IntentLine("incomplete")
     if len(words) > at + 1:
@@ -545,9 +517,8 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
 def _to_link(
     line: IntentLine, words: list[_Word], context: _Known, choose: int, first: int
 ) -> IntentLine:
-    """Returns a line that ends with a payment link, completed from the link. The link states the
-    token bought, the recipient and, if the line has no amount, the amount. If the link asks for the
-    token that is sold, the line becomes a private send."""
+    """Returns a line completed from the payment link at its end. A link for the token that is sold
+    makes a private send."""
     *before, word = words
     sells = _candidates(line, before[-1], context.catalog)
     buys = _linked(line, word, context)
@@ -587,8 +558,7 @@ def _link(line: IntentLine, word: _Word) -> LinkedPayment:
 
 
 def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
-    """Returns the tokens that a payment link can ask for: the tokens of its contract or, if it
-    names no contract, the coin of its chain. Raises _Stop if there are none."""
+    """Returns the tokens that a payment link can ask for. Raises _Stop if there are none."""
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
@@ -627,8 +597,6 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
 
 
 def _is_unfinished(text: str, catalog: Catalog) -> bool:
-    """Returns whether the text is the beginning of a symbol, or a symbol and the beginning of a
-    chain's name."""
     symbol, dot, chain = text.rpartition(".")
     if dot and catalog.rows_of_symbol(symbol):
         begun = chain.lower()
@@ -671,9 +639,8 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
 def _walked(
     line: IntentLine, sold: TokenChoice, bought: TokenChoice | None, choose: int, first: int = 0
 ) -> IntentLine:
-    """Returns the line with its hints, with the tokens that a key selects in turn, and with its
-    final state: ``valid``, or ``ambiguous`` with a message that names the key. ``choose`` and
-    ``first`` count the key presses so far."""
+    """Returns the line with hints, tokens to select in turn, and its final state: ``valid``, or
+    ``ambiguous`` with a message that names the key."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]

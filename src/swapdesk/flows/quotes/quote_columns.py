@@ -58,14 +58,9 @@ _MARKUP_UNITS: dict[str, str] = {
 
 
 class QuoteColumn(Struct, frozen=True):
-    """A column of the quotes.
-
-    ``head`` is its head in the table of the command ``quote``; if None, that table does not have
-    the column. ``label`` is its head on the quotes screen; if empty, the screen does not have the
-    column. A ``{token}`` in ``label`` stands for the token in which routes are compared. ``width``
-    is in cells. On a narrow screen the column with the lowest ``priority`` above 0 is left out
-    first; columns with 0 always stay.
-    """
+    """A column of the quotes. ``head`` is for the command ``quote`` and ``label`` for the screen;
+    None or empty leaves it out there. ``width`` is in cells. Narrow screens drop the lowest
+    ``priority`` above 0."""
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
@@ -84,15 +79,14 @@ class QuoteColumn(Struct, frozen=True):
 
 
 def value_text(result: QuoteResult, row: RankedQuote) -> str:
-    """Returns by how many percent the value that arrives differs from the value sent, fees
-    included: ``−0.4 %``. Returns ``not known`` if a price is missing."""
+    """Returns by how many percent the value that arrives, after fees, differs from the value sent:
+    ``−0.4 %``, or ``not known``."""
     difference = result.value_difference(row)
     return "not known" if difference.percent is None else percent(difference.percent)
 
 
 def provider_name(row: RankedQuote) -> str:
-    """Returns the provider's name. For a private route without a named provider, returns ``two
-    legs``; for any other route, a dash."""
+    """Returns the provider's name, ``two legs`` for a private route without one, or else a dash."""
     quote = row.quote
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
@@ -183,9 +177,8 @@ QUOTE_COLUMNS = (
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """The best valid route of a type. ``holds`` says who has custody of the money, and ``knows``
-    who learns both ends of the swap. If there is no valid route, ``best`` is None and ``missing``
-    says why."""
+    """The best valid route of a type, or None and why it is ``missing``. ``holds`` says who has
+    custody, and ``knows`` who learns both ends of the swap."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -195,8 +188,8 @@ class RouteTypeBest(Struct, frozen=True):
 
 
 def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """Returns the best route of each type that is valid at ``now``, in the sequence standard,
-    private, DEX. A type without a valid route has an entry that says why."""
+    """Returns the best route of each type that is valid at ``now``: standard, private, DEX. A
+    missing one has a reason."""
     return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 
@@ -238,23 +231,16 @@ def _why(result: QuoteResult, kind: RouteType) -> str:
 
 
 Known = Literal["you", "service", "derived", "unknown"]
-"""Where a figure comes from: the user typed it, the service stated it, this desk computed it, or it
-is unknown."""
+"""Where a figure comes from: user, service, this desk's computation, or unknown."""
 
 Part = Literal["send", "line", "total", "check", "outside", "below"]
-"""Where a step is shown in the list: before the lines that are added up (``send``), as one of them
-(``line``), as their total, as the check of the total, as a cost that the total leaves out
-(``outside``), or below all these."""
+"""Where a step is shown: before, in or after the lines that are added up."""
 
 Unit = Literal["sold", "bought", "usd", "percent"]
 
 SumVerdict = Literal["sums", "differs", "gross", "unstated"]
-"""Whether the lines add up to the net amount.
-
-``sums``: they do, within half a percent. ``differs``: they do not. ``gross``: the service states a
-fee and did not take it from the net amount. ``unstated``: the net amount is smaller than the
-payout, and no field says why.
-"""
+"""Whether the lines add up to the net amount, within half a percent (``sums``). ``gross``: the
+stated fee is not deducted. ``unstated``: the net amount is smaller for no stated reason."""
 
 
 class WaterfallStep(Struct, frozen=True):
@@ -313,15 +299,13 @@ class Waterfall(Struct, frozen=True):
         return tuple(step for step in self.steps if step.part is part)
 
     def written(self, amount: Decimal) -> str:
-        """Returns an amount as text. It has as many decimal places as ``net`` or ``lines``,
-        whichever has more, but at most eight. The amount is rounded down, so that a payout is not
-        overstated."""
+        """Returns an amount as text with at most eight decimal places, rounded down so that a
+        payout is not overstated."""
         shown = (table_amount(self.net), table_amount(self.lines))
         return in_places(amount, max(min(8, len(text.partition(".")[2])) for text in shown))
 
 
 def _short(amount: Decimal) -> Decimal:
-    """Returns the amount with at most 18 decimal places."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= -_PLACES:
         return amount
@@ -355,11 +339,9 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """Returns a warning about the route as a sentence: the steps do not add up to the net amount
-    that the service states, or nothing is left after fees. Empty if neither is the case.
-
-    ``lines`` (the sum of the steps) and ``net`` are the two amounts as the screen writes them.
-    """
+    """Returns a warning if the steps do not add up to the stated net amount, or if nothing is left
+    after fees; otherwise empty. ``lines`` and ``net`` are the two amounts as written on the
+    screen."""
     size = percent(steps.gap).lstrip("−+")
     sentence = {
         "differs": f"Δ {size}: the lines give {lines}, the service says {net}."
@@ -383,9 +365,8 @@ def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
 
 
 def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
-    """Returns the step for the coin in which the two legs of a private route meet. The coin is
-    known only if the request fixed it to XMR (contract 6.17). Empty for a route that is not
-    private."""
+    """Returns the step for the coin in which the two legs of a private route meet, if the request
+    fixed it (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
     if result.request.use_xmr is True:
@@ -450,9 +431,8 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """Returns the step that says whether the added lines of the calculation equal the stated net
-    amount. ``summed`` is True if a fee is added to the payout, False if the payout is the only
-    line. ``gap`` is the difference in percent."""
+    """Returns the step that compares the added lines with the stated net amount. ``gap`` is in
+    percent."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

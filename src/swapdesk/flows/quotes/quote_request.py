@@ -31,8 +31,7 @@ MOST_DEVIATION = Decimal(100)
 MOST_LOOKBACK = 100
 MOST_PROVIDERS = 100
 MOST_SLIPPAGE = Decimal(50)
-"""Largest slippage in percent. The API takes up to 100, but its official tool stops at 50, and so
-does this desk."""
+"""Largest slippage in percent, as in the API's official tool. The API takes up to 100."""
 
 _PROVIDER_CODE = re.compile(r"[!-+\--~]{1,32}")
 MOST_PRESETS = 50
@@ -51,13 +50,9 @@ class WishRefused(ValueError):
 
 
 class Rotation(Struct, frozen=True):
-    """Settings for payout wallet rotation: a private route pays from a wallet that did not pay
-    recent orders (contract 6.18).
-
-    ``lookback`` is the number of recent orders that count. ``deviation`` is the largest loss in
-    percent that rotation may cost. If ``fallback`` is True and no route with rotation is left, a
-    route without rotation is taken.
-    """
+    """Payout wallet rotation: a private route pays from a wallet that did not pay the last
+    ``lookback`` orders (contract 6.18). ``deviation`` is the most that it may cost, in percent.
+    ``fallback`` accepts a route without rotation."""
 
     deviation: Decimal = Decimal(5)
     lookback: int = 10
@@ -71,8 +66,7 @@ class Rotation(Struct, frozen=True):
 
 
 class LegFilter(Struct, frozen=True):
-    """The providers of one leg of a private route, by code. ``only`` lists the allowed providers,
-    empty for all; ``without`` lists the excluded providers."""
+    """The providers of one leg of a private route, by code. An empty ``only`` allows all."""
 
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -83,14 +77,9 @@ class LegFilter(Struct, frozen=True):
 
 class QuoteOptions(Struct, frozen=True, kw_only=True):
     """Options of a request for quotes that do not depend on the tokens. Raises WishRefused if they
-    contradict each other or exceed a bound.
-
-    ``fixed`` and ``floating`` choose the kinds of rates; both together take two calls. Empty
-    ``types`` mean every route type. ``providers`` lists the allowed providers, which excludes
-    private routes; empty means any provider. ``markup`` is in percent, None means the account's
-    default. If ``use_xmr`` is True, the two legs of a private route meet on XMR; None lets the
-    service choose.
-    """
+    contradict each other or exceed a bound. Fixed and floating rates together take two calls. Empty
+    ``types`` or ``providers`` mean all, but named providers exclude private routes. ``markup`` is
+    in percent; None is the account's default."""
 
     fixed: bool = False
     floating: bool = True
@@ -164,24 +153,20 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def rates(self) -> tuple[bool, ...]:
-        """The value of ``fixed`` for each call to the service: False for floating rates, True for
-        fixed rates."""
+        """For each call to the service: False for floating rates, True for fixed rates."""
         return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
 
     @property
     def cost(self) -> int:
-        """The number of calls that the request takes. Each counts in the quote budget."""
         return len(self.rates)
 
     @property
     def to_receive(self) -> QuoteOptions:
-        """These options, changed to fixed rates only, for a request that states the output: no
-        other rate guarantees an output (contract 6.10)."""
+        """These options with fixed rates only, because no other rate guarantees an output (contract
+        6.10)."""
         return replace(self.options, fixed=True, floating=False)
 
     def _route_options(self, *, fixed: bool) -> dict[str, Any]:
-        """Returns the query parameters that ``GET /quotes`` and ``GET /quotes/private-send`` have
-        in common. A parameter whose option was not chosen is None."""
         turn = self.rotation
         rotation = {} if turn is None else {
             "rotate_payout_wallets": True,
@@ -210,13 +195,9 @@ PLAIN = QuoteOptions()
 
 
 class QuoteRequest(QuoteOptions, frozen=True):
-    """A request for quotes.
-
-    ``amount``, in token units, is what is sold, or what is to arrive if ``receive`` is True. If
-    both tokens are the same, or if ``private_send`` is True, only private routes are asked for.
-    ``sender`` is the address that signs a DEX route and ``receiver`` is the address that is paid;
-    None if they are not known (contract 6.6).
-    """
+    """A request for quotes. ``amount`` is sold, or is to arrive if ``receive`` is True. Equal
+    tokens or ``private_send`` ask for private routes only. ``sender`` signs a DEX route and
+    ``receiver`` gets the payout; None if unknown (contract 6.6)."""
 
     token_in: Token
     token_out: Token
@@ -250,8 +231,7 @@ class QuoteRequest(QuoteOptions, frozen=True):
         sender: str | None = None,
         receiver: str | None = None,
     ) -> QuoteRequest:
-        """Returns a request with ``options``. For a private send, options that it does not take
-        (route types, providers, slippage, account) are dropped."""
+        """Returns a request with ``options``. A private send drops those that it does not take."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": (), "slippage": None, "account": ""}
@@ -267,14 +247,13 @@ class QuoteRequest(QuoteOptions, frozen=True):
 
     @property
     def asks_on_chain(self) -> bool:
-        """True if the request asks for DEX routes, which have floating rates only."""
         types = self.route_types
         alone = self.private_send or not self.floating
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """Returns a request for the same tokens and amount with ``options``. If ``options`` name an
-        account other than that of this request, the sender and receiver become None."""
+        """Returns a request for the same tokens and amount with ``options``. Another account resets
+        sender and receiver to None."""
         return QuoteRequest.of(
             options,
             self.token_in,
@@ -289,7 +268,7 @@ class QuoteRequest(QuoteOptions, frozen=True):
 
     def query(self, *, fixed: bool) -> QuoteQuery:
         """Returns the parameters of ``GET /quotes`` for one call, with either fixed or floating
-        rates. Options that were not chosen are left out."""
+        rates."""
         on_chain = self.asks_on_chain and not fixed
         options = {
             **self._route_options(fixed=fixed),
@@ -320,8 +299,8 @@ Named = Callable[[str], str | None]
 
 
 def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
-    """Returns the options in words: ``fixed and floating, markup 0.5%, only Alder, Birch``. Empty
-    if all options have their defaults. ``named`` returns a provider's name by its code."""
+    """Returns the options in words: ``fixed and floating, markup 0.5%``. Empty if all are the
+    defaults. ``named`` returns a provider's name by its code."""
     rates = "fixed and floating" if options.floating else "fixed rates"
     hop = "private routes over XMR" if options.use_xmr else "private routes over any coin"
     markup, slippage, turn = options.markup, options.slippage, options.rotation
@@ -349,8 +328,8 @@ def _rotation_in_words(turn: Rotation) -> str:
 
 
 def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
-    """Returns the cost of a request in words: ``1 quote`` or ``2 quotes``. If each call may be made
-    up to ``most`` times, returns a range: ``1 to 3 quotes``."""
+    """Returns the cost of a request: ``2 quotes``, or ``1 to 3 quotes`` if a call is made up to
+    ``most`` times."""
     if most > 1:
         return f"{asked.cost} to {asked.cost * most} quotes"
     return counted(asked.cost, "quote")
@@ -367,7 +346,7 @@ def _leg_in_words(name: str, leg: LegFilter, named: Named) -> list[str]:
 
 class OptionText(Struct, frozen=True):
     """The short text of an option in the form. ``accepts`` says what may be typed; a key selects
-    the ``choices`` one after another."""
+    the ``choices`` in turn."""
 
     label: str
     accepts: str
@@ -392,8 +371,8 @@ OPTIONS: dict[str, OptionText] = {
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """Returns the options that the typed ``texts`` mean. A missing text counts as empty, which is
-    the option's default. Raises WishRefused, which names the option at fault."""
+    """Returns the options that the typed ``texts`` mean; an empty or missing text is a default.
+    Raises WishRefused, which names the option at fault."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()
@@ -522,8 +501,7 @@ class QuotePresets(Struct, frozen=True):
         return sorted(self._read())
 
     def find(self, name: str) -> QuoteOptions | None:
-        """Returns the options of a preset. None if there is no preset of this name, or if its texts
-        are not valid."""
+        """Returns the options of a preset. None if it does not exist or is invalid."""
         texts = self._read().get(name.lower())
         if texts is None:
             return None
@@ -533,8 +511,8 @@ class QuotePresets(Struct, frozen=True):
             return None
 
     def put(self, name: str, options: QuoteOptions) -> None:
-        """Writes a preset; an existing preset of the same name is replaced. Raises WishRefused for
-        an invalid name, or if there are already :data:`MOST_PRESETS` presets."""
+        """Writes or replaces a preset. Raises WishRefused for an invalid name, or for more than
+        :data:`MOST_PRESETS` presets."""
         wanted = name.lower()
         if not _PRESET_NAME.fullmatch(wanted):
             raise WishRefused("preset", "A name has letters, digits and -, at most 24.")
@@ -546,8 +524,6 @@ class QuotePresets(Struct, frozen=True):
         write_private(self.path, text.encode(), replace=True)
 
     def _read(self) -> dict[str, Mapping[str, str]]:
-        """Returns the texts of all presets in the file, by preset name. A missing or unusable file
-        counts as empty."""
         try:
             kept = read_private(self.path, limit=_PRESETS_LIMIT)
             refuse_deep(kept)

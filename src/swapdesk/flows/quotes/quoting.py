@@ -56,9 +56,7 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
 )
 _HUNDRED = Decimal(100)
 _BELIEVED = Decimal("0.8")
-"""A stated USD value is not believed if the received amount, at the token list's price, is worth
-less than this share of it; the list's price is used then. A price in the list may be a day old, but
-its age does not explain such a difference."""
+"""A stated USD value is not believed if the list's price makes less than this share of it."""
 _MILLIONTH = Decimal("0.000001")
 VALIDITY = timedelta(seconds=60)
 """How long a quote without ``validUntil`` is valid, counted from the request."""
@@ -75,8 +73,7 @@ LONGEST_WAIT = 90.0
 """Longest wait in seconds after which the desk repeats a request by itself. A longer wait is only
 shown."""
 LATE = 5.0
-"""If the time to repeat a request was missed by more than this many seconds, the desk does not
-repeat it, because the page was out of view meanwhile."""
+"""Seconds of delay after which the desk does not repeat a request."""
 
 
 class Bounds(Struct, frozen=True):
@@ -88,7 +85,7 @@ class Bounds(Struct, frozen=True):
 
     def broken_by(self, amount: Decimal) -> tuple[str, Decimal] | None:
         """Returns the bound that the amount violates, as its name (``smallest`` or ``largest``) and
-        its value. None if the amount is within both bounds."""
+        its value; otherwise None."""
         if amount < self.smallest:
             return "smallest", self.smallest
         if self.largest is not None and amount > self.largest:
@@ -97,8 +94,8 @@ class Bounds(Struct, frozen=True):
 
 
 def typed_amount(text: str, token: Token) -> Decimal:
-    """Returns the amount of ``token`` that the user typed. Raises AmountError if it is not a
-    number, is zero, or has more decimals than the token."""
+    """Returns the amount of ``token`` that the user typed. Raises AmountError if it is no number,
+    zero, or too precise for the token."""
     amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
     if amount == 0:
         raise AmountError("zero", "Type an amount above 0.", 0)
@@ -106,9 +103,8 @@ def typed_amount(text: str, token: Token) -> Decimal:
 
 
 def lost_digits(amount: Decimal) -> str:
-    """Returns a sentence that says which amount the service will receive, because the service
-    computes in binary doubles and cannot keep all digits of ``amount``. Empty if it can keep
-    them."""
+    """Returns a sentence with the amount that the service will receive, because it computes in
+    binary doubles and loses digits of ``amount``. Empty if it loses none."""
     if survives_double(amount):
         return ""
     sent = exact_amount(as_double(amount))
@@ -121,12 +117,9 @@ def bounds_of(
     *,
     receive: bool = False,
 ) -> Bounds | None:
-    """Returns the smallest minimum and the largest maximum over the route types in ``types``.
-    Returns None if no limits are known, if none of the types has limits, or if a type has limits
-    without a minimum.
-
-    If ``receive`` is True, the bounds are for the amount that arrives (``minOut``, ``maxOut``).
-    """
+    """Returns the smallest minimum and the largest maximum of ``types``. None if the limits of a
+    type lack a minimum, or if no limits are known. ``receive`` takes the limits of the amount that
+    arrives."""
     if limits is None:
         return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
@@ -146,8 +139,8 @@ def outside_limits(
     *,
     receive: bool = False,
 ) -> str:
-    """Returns a sentence that says that no route takes the amount (or pays it, if ``receive`` is
-    True) and names the violated limit. Empty if a route may take it."""
+    """Returns which limit the amount violates, as a sentence. Empty if a route may take it (or pay
+    it, if ``receive`` is True)."""
     bounds = bounds_of(limits, types, receive=receive)
     broken = bounds.broken_by(amount) if bounds is not None else None
     if broken is None:
@@ -165,9 +158,8 @@ def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:
 
 
 DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
-"""How a loss in value is treated. Below 1 % it is ``silent``, below 3 % a ``note``, and below 10 %
-``amber``. Below 30 % it is ``typed``: the user has to type the percentage. From 30 % it is
-``refused``."""
+"""How a loss in value is treated: ``silent`` below 1 %, ``note`` below 3 %, ``amber`` below 10 %.
+For ``typed``, below 30 %, the user types the percentage. More is ``refused``."""
 
 
 def share(percent: Decimal | None) -> Decimal | None:
@@ -198,8 +190,8 @@ class ValueDifference(Struct, frozen=True):
 
     @property
     def typed_text(self) -> str:
-        """The text that the user has to type to accept a loss of level ``typed``: the whole
-        percent, as ``12``. Empty at other levels."""
+        """The whole percent that the user has to type to accept a loss of level ``typed``, as
+        ``12``. Empty at other levels."""
         if self.percent is None or self.level != "typed":
             return ""
         return str(int(-self.percent))
@@ -212,14 +204,9 @@ def value_difference(
     *,
     price_out: Decimal | None = None,
 ) -> ValueDifference:
-    """Returns how the value that arrives differs from the value sent. ``price_in`` and
-    ``price_out`` are prices in USD from the token list.
-
-    The value that arrives is ``amountOutUsd`` less fees. The value sent is ``amountInUsd`` or, if
-    that is missing, the amount times its price. If ``amountOutUsd`` is far above the received
-    amount times ``price_out``, the latter is used, because ``amountOutUsd`` comes from the service
-    whose offer the user judges.
-    """
+    """Returns how the value that arrives, after fees, differs from the value sent. ``price_in`` and
+    ``price_out`` are the token list's prices in USD. They replace the service's own value of the
+    output if that is far higher."""
     quote = row.quote
     value_in = quote.amount_in_usd
     if value_in is None and price_in is not None:
@@ -244,8 +231,6 @@ def _level(loss: Decimal) -> DifferenceLevel:
 
 
 def _value_out(row: RankedQuote) -> Decimal | None:
-    """Returns the value in USD of what arrives after fees: ``amountOutUsd`` scaled from the gross
-    to the net amount. None if the quote states no value."""
     usd, gross = row.quote.amount_out_usd, row.quote.amount_out
     if usd is None or gross is None or gross <= 0 or row.key == gross:
         return usd
@@ -253,10 +238,9 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 
 class QuoteResult(Struct, frozen=True):
-    """The answer to a request for quotes, with the routes ranked as of its arrival. ``cost`` is the
-    number of calls charged to the quote budget. If only one of the two calls (floating and fixed
-    rates) failed, ``refused`` is its error. ``limits`` are the pair's limits if they were known
-    without a call."""
+    """The answer to a request for quotes, ranked as of its arrival. ``cost`` counts the calls
+    charged to the quote budget. ``refused`` is the error if only one of two calls failed.
+    ``limits`` are the pair's, if known without a call."""
 
     asked_at: datetime
     received_at: datetime
@@ -276,7 +260,7 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def amount(self) -> Decimal:
-        """The amount sold, or the amount that is to arrive if the request states the output."""
+        """The amount sold, or the amount to arrive if the request states that."""
         return self.request.amount
 
     @property
@@ -286,11 +270,8 @@ class QuoteResult(Struct, frozen=True):
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
         """The lowest minimum of the routes that refused the amount as too small, with the
-        provider's name. None if there is no such route.
-
-        If the request states the output, the value is the pair's lowest output, without a provider.
-        The minimum of a quote cannot be used then, because it is in the token sold.
-        """
+        provider's name. None without one. If the request states the output, the pair's lowest
+        output without a provider."""
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
@@ -305,22 +286,21 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """The number of routes that the service refuses for a reason other than the amount, if they
-        are more than half of the unusable routes; otherwise 0. A new request may make such routes
-        usable."""
+        """The number of routes that the service refuses for other reasons than the amount, if they
+        are most of the unusable ones; otherwise 0."""
         failed = sum(entry.server_says for entry in self.ranking.unusable)
         return failed if 2 * failed > len(self.ranking.unusable) else 0
 
     @property
     def not_known(self) -> int:
-        """The number of routes of a type that this desk does not know, if they are more than half
-        of the unusable routes; otherwise 0."""
+        """The number of routes of an unknown type, if they are most of the unusable ones; otherwise
+        0."""
         unknown = sum(not is_known_kind(entry.quote) for entry in self.ranking.unusable)
         return unknown if 2 * unknown > len(self.ranking.unusable) else 0
 
     def amount_in(self, row: RankedQuote) -> Decimal:
-        """Returns the amount sold on this route, in token units: the requested amount or, if the
-        request states the output, the quote's ``amountIn``."""
+        """Returns the amount sold on this route: the requested one or, if the request states the
+        output, the quote's."""
         if self.request.receive and row.quote.amount_in is not None:
             return row.quote.amount_in
         return self.amount
@@ -344,13 +324,9 @@ class QuoteDesk:
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
     async def ask(self, request: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
-        """Asks for every route, with one call for each kind of rate, and returns the routes ranked.
-        Before a failed call is repeated, ``on_repeat`` is called; if it returns False, the call is
-        not repeated.
-
-        If one of two calls fails, its error is in ``refused`` of the result. Raises ClientError if
-        no call succeeded.
-        """
+        """Asks for every route, with one call for each kind of rate. A failed call is repeated if
+        ``on_repeat`` allows it. The error of one failed call of two is in ``refused``. Raises
+        ClientError if no call succeeded."""
         rows: list[tuple[Quote, datetime]] = []
         asked_at: datetime | None = None
         refused: ClientError | None = None
@@ -371,9 +347,8 @@ class QuoteDesk:
     async def ask_rate(
         self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """Asks for the quotes with one kind of rate and returns a new result. The new quotes
-        replace those of the same kind in ``result``; quotes of the other kind are kept. Raises
-        ClientError."""
+        """Asks for the quotes with one kind of rate, which replace those of that kind in
+        ``result``. Raises ClientError."""
         _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
         others = [
@@ -392,8 +367,6 @@ class QuoteDesk:
     async def _call(
         self, request: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
     ) -> tuple[datetime, list[tuple[Quote, datetime]]]:
-        """Makes one call for quotes. Returns the time of the request, and each quote with the time
-        at which it ends, both by the desk's clock."""
         asked = self._clock.monotonic()
         quotes: list[Quote]
         if request.private_send:
@@ -417,8 +390,8 @@ class QuoteDesk:
         return asked_at, [(quote, end_of(quote, asked_at)) for quote in named]
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
-        """Returns the smallest and largest amounts of a pair. They are at most a minute old; older
-        limits are asked for again. Raises ClientError."""
+        """Returns the smallest and largest amounts of a pair, at most a minute old. Raises
+        ClientError."""
         recent = self.known_limits(token_in, token_out)
         if recent is not None:
             return recent
@@ -433,8 +406,8 @@ class QuoteDesk:
         return limits
 
     def known_limits(self, token_in: Token, token_out: Token) -> PairLimits | None:
-        """Returns the limits of a pair without a call, or None if the desk has none that are less
-        than a minute old."""
+        """Returns the limits of a pair without a call; None if the desk has none of the last
+        minute."""
         kept = self._limits.get((token_in.id, token_out.id))
         fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
         return kept[1] if kept is not None and fresh else None
@@ -446,25 +419,22 @@ class QuoteDesk:
 
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
-    """Returns the quote with its end converted to the desk's clock. ``ahead`` is how far the
-    service's clock is ahead of the desk's. Without the conversion, all quotes would seem expired on
-    a machine whose clock is a minute fast."""
+    """Returns the quote with its end by the desk's clock. ``ahead`` is how far the service's clock
+    is ahead."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
 
 
 def end_of(quote: Quote, asked_at: datetime) -> datetime:
-    """Returns when a quote ends, by the desk's clock. A fixed rate without a stated end counts as
-    ended at once, so that no order relies on it."""
+    """Returns when a quote ends, by the desk's clock. A fixed rate without a stated end is over at
+    once, so that no order relies on it."""
     if quote.valid_until is not None:
         return quote.valid_until
     return asked_at if quote.fixed else asked_at + VALIDITY
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:
-    """Returns the quote of a private send as a :class:`Quote`, to be shown in the same table.
-    Provider and net amount are empty."""
     return Quote(
         quote_id=quote.quote_id,
         type=quote.type,
@@ -482,9 +452,8 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
 def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
-    """Returns XMR, if the request demands that the two legs of a private route meet on XMR.
-    Otherwise the token on which they meet, and so the chain of an intermediate refund address, is
-    not known, and the result is None (contract 7.12)."""
+    """Returns XMR if the request demands that the two legs of a private route meet there. Otherwise
+    that token is unknown, and the result is None (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -493,9 +462,8 @@ def find_intermediate_token(
 
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
-    """Returns the row in the newer ``result`` for the same provider and route as ``before``. None
-    if there is no such row or it pays nothing. A private route names no provider; for it, the best
-    private route with the same kind of rate is returned."""
+    """Returns the row of the newer ``result`` for the provider and route of ``before``; None if it
+    is gone or pays nothing. For a private route that is the best one with the same kind of rate."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -515,26 +483,24 @@ def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
 
 
 class AskingAgain:
-    """Plans when the desk repeats a request for quotes by itself, and how often. Times are in
-    seconds of the desk's monotonic clock."""
+    """Plans when and how often the desk repeats a request for quotes by itself. Times are monotonic
+    seconds."""
 
     def __init__(self) -> None:
         self._asked = 0
         self._repeat: Repeat | None = None
         self._due: float | None = None
         self.most = 1
-        """The largest number of times that each call of the next request may be made, for which the
-        quote budget must have room."""
+        """How often each call of the next request may be made."""
 
     def begin(self, *, by_itself: bool = False) -> None:
-        """Records that a request is sent. ``by_itself`` is True if the desk repeats the request,
-        False if the user pressed a key."""
+        """Records that a request is sent. ``by_itself`` is False if the user pressed a key."""
         self._asked = self._asked + 1 if by_itself else 1
         self._repeat = self._due = None
 
     def may_repeat(self, repeat: Repeat) -> bool:
-        """Returns whether the client may repeat a failed call at once. False after a 429, because
-        the desk shows the wait and repeats the request later."""
+        """Returns whether the client may repeat a failed call at once. False after a 429, which the
+        desk waits out."""
         if isinstance(repeat.error, RateLimited):
             return False
         self._repeat, self.most = repeat, repeat.of
@@ -547,9 +513,8 @@ class AskingAgain:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """Records that the request failed. After a 429, plans to repeat the request once the wait
-        is over, if the wait and the number of repeats are within bounds. ``budget_wait`` is the
-        wait in seconds by the desk's own count, used if the service states none."""
+        """Records that the request failed. After a 429 plans a repetition, within bounds.
+        ``budget_wait`` is the wait in seconds if the service states none."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait
@@ -561,9 +526,8 @@ class AskingAgain:
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """Returns True once, when it is time to repeat the request. If that time was missed by more
-        than :data:`LATE` seconds, the repeat is given up and the result is False. Called about
-        every second while the page is in view."""
+        """Returns True once, when it is time to repeat the request. A time missed by more than
+        :data:`LATE` seconds gives the repetition up."""
         if self._due is None or now < self._due:
             return False
         waited_for, self._due = now - self._due <= LATE, None
@@ -577,8 +541,7 @@ class AskingAgain:
 
     @property
     def turn(self) -> str:
-        """The number of the current attempt, as ``2 of 3``, if a request or call is being repeated;
-        otherwise empty."""
+        """The number of a repeated attempt, as ``2 of 3``; otherwise empty."""
         if self._repeat is not None:
             return f"{self._repeat.attempt} of {self._repeat.of}"
         return f"{self._asked} of {ASKS}" if self._asked > 1 else ""

@@ -32,12 +32,10 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import AmountType, FilteredReason, Quote
 
 FeesKind = Literal["in price", "usd", "unknown"]
-"""How a quote states its fees. ``in price``: they are part of the rate. ``usd``: ``feeUsd`` states
-them. ``unknown``: the quote does not say."""
+"""Whether fees are in the price, stated by ``feeUsd``, or unknown."""
 
 RECHECK = Decimal("0.005")
-"""The net amount may differ from the amount less fees by up to this share of the amount before the
-route gets the badge ``differs``."""
+"""The largest unexplained share of the amount before the badge ``differs``."""
 
 MEANINGS: dict[str, str] = {
     "gross": "fees are not in the ranking: the service knows no price",
@@ -54,8 +52,7 @@ MEANINGS: dict[str, str] = {
 }
 _SHORT_WORDS = {"refund address": "refund", "pays nothing": "pays 0", "differs": "Δ"}
 _CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
-"""Badges that state a condition. In a list where most routes have such a badge, a route without it
-is marked by the word ``no`` and the badge."""
+"""Badges for conditions. If most routes have one, a route without it says ``no``."""
 _SAID_ONCE_FROM = 5
 
 TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
@@ -70,13 +67,12 @@ _FILTERED: dict[str, str] = {
 }
 ALIKE_SHOWN = 3
 FEWEST_LEFT_OUT = 2
-"""Smallest number of rows that are left out of the table, because the note about them takes as much
-room as a single row."""
+"""Fewest rows left out, because the note about them takes one row."""
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
-    """Returns the badges of a quote, most important first. ``key`` is the amount that the quote
-    pays out. ``memo`` is True if the deposit needs a memo."""
+    """Returns the badges of a quote, most important first. ``key`` is the amount that it pays out.
+    ``memo`` says that the deposit needs a memo."""
     fee, net = quote.fee_usd, quote.net_amount_out
     compared = fee is not None and fee > 0 and net is not None
     # No USD price: the service could not take its fee out of the amount.
@@ -105,9 +101,8 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges. ``approve`` comes first, because it
-    costs a transaction. Badges in ``common``, which most routes have, are left out. If the route
-    lacks a condition that is in ``common``, the text says so, as ``no memo``."""
+    """Returns the text of the last column for a route's badges, without those in ``common``. A
+    condition in ``common`` that the route lacks is named, as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -117,8 +112,8 @@ def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> st
 
 
 def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
-    """Returns the badges that at least four in five routes have. ``rows`` are the badges of each
-    route; for fewer than five routes the result is empty."""
+    """Returns the badges that at least four in five routes have; empty for fewer than five
+    routes."""
     if len(rows) < _SAID_ONCE_FROM:
         return frozenset()
     counts = Counter(badge for badges in rows for badge in noted(badges))
@@ -137,15 +132,14 @@ def fees_kind(quote: Quote) -> FeesKind:
 
 
 def fee_in_output(quote: Quote) -> Decimal | None:
-    """Returns ``feeUsd`` converted to the output token at the quote's own price; None if the quote
-    has no fee or no price."""
+    """Returns ``feeUsd`` in the output token at the quote's own price; None if there is no fee or
+    no price."""
     return usd_in_output(quote, quote.fee_usd)
 
 
 def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
-    """Returns ``value``, in USD, converted to the output token at the quote's own price
-    (``amountOutUsd`` over ``amountOut``). None if one of the three is missing, or an amount of the
-    quote is not above zero."""
+    """Returns ``value``, in USD, in the output token at the quote's own price. None if that price
+    is unknown or not above zero."""
     out, out_usd = quote.amount_out, quote.amount_out_usd
     if value is None or out is None or out_usd is None or out <= 0 or out_usd <= 0:
         return None
@@ -153,8 +147,8 @@ def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
 
 
 def _follows(quote: Quote) -> bool:
-    """Returns whether the net amount is the amount less fees, within half a percent. True also if
-    the quote does not state enough to compute it."""
+    """Returns whether the net amount is the amount less fees, within half a percent, as far as that
+    can be computed."""
     fee, out, net = fee_in_output(quote), quote.amount_out, quote.net_amount_out
     if out is None or fee is None or net is None:
         return True
@@ -183,8 +177,8 @@ def is_known_kind(quote: Quote) -> bool:
 def _problem(
     quote: Quote, end: datetime, request: QuoteRequest, now: datetime, *, alone: bool
 ) -> UnusableQuote | None:
-    """Returns the quote with the reason why it is not ranked, or None if it is usable. ``end`` is
-    when it ends. ``alone`` is True if no other quote of the answer has its id."""
+    """Returns why a quote is not ranked, or None if it is usable. ``alone`` says that no other
+    quote has its id."""
     if quote.filtered:
         reason_in_words = _FILTERED.get(quote.filtered_reason or "")
         reason = reason_in_words or f"filtered: {quote.filtered_reason or 'no reason given'}"
@@ -232,14 +226,10 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 
 class RankedQuote(Struct, frozen=True):
-    """A usable route, with its place in the ranking. ``key`` is the amount that it pays, in the
-    token received.
-
-    ``vs_best_percent`` and ``vs_best_amount`` compare the amount with that of the best row: 0 for
-    the best, negative for worse rows. If ``reverse`` is True, the request states the output; worse
-    rows then take more, and the values are positive. The percentage is None if the best row pays
-    nothing.
-    """
+    """A usable route with its place in the ranking. ``key`` is the amount that it pays.
+    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if
+    ``reverse``: the output is then fixed, and worse rows take more. The percentage is None if the
+    best row pays nothing."""
 
     place: int
     quote: Quote
@@ -252,8 +242,8 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def figure(self) -> Decimal:
-        """The amount by which the route is ranked: the amount that it pays or, if the request
-        states the output, the amount that it takes."""
+        """The amount by which the route is ranked: what it pays or, if the output is fixed, what it
+        takes."""
         return _figure(self.quote, self.reverse)
 
     @property
@@ -263,14 +253,12 @@ class RankedQuote(Struct, frozen=True):
 
     @property
     def pays(self) -> bool:
-        """True if the route pays anything after fees. A route that pays nothing is never selected
-        by default."""
+        """True if the route pays anything after fees. Otherwise it is never selected by default."""
         return self.key > 0
 
     @property
     def on_chain(self) -> bool:
-        """True for a DEX route, which the wallet pays by signing, so that there is no deposit to
-        send."""
+        """True for a DEX route, which the wallet pays by signing, without a deposit."""
         return self.quote.type == RouteType.DEX
 
     def expired(self, now: datetime) -> bool:
@@ -290,9 +278,8 @@ class Ranking(Struct, frozen=True):
         return next((row for row in self.rows if not row.expired(now)), None)
 
     def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
-        """Returns the row to select when the table is first shown: the best row that is valid and
-        pays something. DEX routes count only if ``signs`` is True, which means that the wallet can
-        sign. None if no row qualifies."""
+        """Returns the row to select at first: the best one that is valid and pays something. DEX
+        routes count only if the wallet signs (``signs``). None if no row qualifies."""
         candidates = (row for row in self.rows if row.pays and (signs or not row.on_chain))
         return next((row for row in candidates if not row.expired(now)), None)
 
@@ -300,11 +287,9 @@ class Ranking(Struct, frozen=True):
         return next((row for row in self.rows if row.quote.quote_id == quote_id), None)
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
-        """Returns the row of this ranking for a quote that was chosen from an earlier ranking: the
-        same quote or, if that is gone, the same provider and route. None if there is neither.
-
-        Private rows name no provider, so for them only the same quote is found.
-        """
+        """Returns the row for a quote chosen earlier: the same quote or else the same provider and
+        route. None if there is neither. Of private rows, which name no provider, only the same
+        quote is found."""
         same = self.find(chosen.quote_id)
         if same is not None or chosen.quote.swap is None:
             return same
@@ -315,13 +300,9 @@ class Ranking(Struct, frozen=True):
 def rank(
     offered: Sequence[tuple[Quote, datetime]], request: QuoteRequest, now: datetime
 ) -> Ranking:
-    """Returns the usable quotes ranked, best first, and the other quotes with the reasons why they
-    are not usable.
-
-    ``offered`` are quotes, each with the time at which it ends by the desk's clock. If the request
-    states the output, the route that takes least is first. Quotes that share an id are not usable,
-    because it is not known which of them would be executed.
-    """
+    """Returns the usable quotes ranked, best first, and the others with their reasons. ``offered``
+    has quotes with their ends by the desk's clock. Quotes that share an id are unusable, because
+    either could be executed."""
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
     distinct = _without_repeats(offered)
@@ -337,8 +318,8 @@ def rank(
 
 
 def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
-    """Returns the quotes without exact duplicates. If the answers name different ends for the same
-    quote id, the earliest end is used."""
+    """Returns the quotes without exact duplicates, each with the earliest end that was named for
+    its id."""
     by_id: dict[str | None, list[Quote]] = {}
     ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
@@ -352,14 +333,14 @@ def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Qu
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
-    """Returns the amount by which quotes are compared: ``netAmountOut``, or ``amountOut`` if the
-    service states no net amount. None if both are missing."""
+    """Returns the amount by which quotes are compared: net or, if that is not stated, gross. None
+    if both are missing."""
     return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns, by quote id, the place in ``before`` of each row of ``after`` whose place has
-    changed. Rows without a provider are left out, because they cannot be recognized."""
+    """Returns the earlier places of rows whose place has changed, by quote id. Rows without a
+    provider are left out."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -376,8 +357,6 @@ def _figure(quote: Quote, reverse: bool) -> Decimal:
 
 
 def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, str, str]:
-    """Returns the key that sorts quotes best first: the amount rounded to twelve digits, then the
-    shorter duration, then fixed before floating rates, then the provider's name."""
     figure = TIES.plus(_figure(quote, reverse))
     return (
         figure if reverse else -figure,
@@ -434,15 +413,12 @@ def share_of(away: Decimal, best: Decimal) -> Decimal | None:
 
 
 QuoteOrder = Literal["net", "all-in", "time"]
-"""The sequence of the rows. ``net`` is the ranking itself. ``all-in`` sorts by the net amount less
-gas. ``time`` sorts by duration; the rows keep the places they have in the ranking."""
+"""The sequence of the rows: by net amount, by net amount less gas, or by duration."""
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the table, in its present order. ``figure`` is the amount by which routes are
-    compared; None if the comparison includes gas and the gas of this route is unknown, which puts
-    the row last. The differences are measured from the best row that is still valid; None without a
-    figure."""
+    """A route in the table, in its present order. ``figure`` is the compared amount; None, and
+    last, if it needs an unknown gas cost. Differences are from the best valid row."""
 
     row: RankedQuote
     place: int
@@ -453,9 +429,8 @@ class PlacedQuote(Struct, frozen=True):
 
 
 class Arrangement(Struct, frozen=True):
-    """How the user sorts and filters the table of quotes. If ``only`` is None, every route type is
-    shown. If ``whole`` is True, all routes are shown, even those that differ only in their
-    amount."""
+    """How the user sorts and filters the quotes. ``only`` None shows every type. ``whole`` also
+    shows routes that differ only in their amount."""
 
     order: QuoteOrder = "net"
     only: RouteType | None = None
@@ -477,19 +452,18 @@ class Arrangement(Struct, frozen=True):
         return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
-        """Returns the arrangement that shows only the route type ``only``. If it shows only that
-        type already, returns one that shows all types."""
+        """Returns the arrangement that shows only the type ``only``, or all types if it did so
+        already."""
         return replace(self, only=None if only is self.only else only)
 
     def unfolded(self, whole: bool = True) -> Arrangement:
-        """Returns the arrangement with ``whole`` set: True shows all private routes, False only the
-        first few of those that differ just in their amount."""
+        """Returns the arrangement with ``whole``: True shows all private routes, False only the
+        first few of similar ones."""
         return replace(self, whole=whole)
 
     def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
-        """Returns the routes of ``placed`` that the table leaves out. Private routes without a
-        provider differ only in their amount, so only the best route and the first three with each
-        kind of rate are shown."""
+        """Returns the routes that the table leaves out: private routes that differ only in their
+        amount, after the best and the first three of each kind of rate."""
         if self.whole or self.only is RouteType.PRIVATE:
             return ()
         alike: dict[bool, list[PlacedQuote]] = {}
@@ -505,8 +479,8 @@ class Arrangement(Struct, frozen=True):
         return tuple(route for route in placed if route.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
-        """Returns the rows to show, sorted and filtered. The filter hides rows and changes neither
-        the places nor which row is best."""
+        """Returns the rows to show, sorted and filtered. The filter does not change their
+        places."""
         placed = _compared(ranking, self.all_in, now)
         if self.order == "time":
             placed = sorted(placed, key=lambda route: time_key(route.row.quote))
@@ -516,12 +490,8 @@ class Arrangement(Struct, frozen=True):
 
 
 def all_in(row: RankedQuote) -> Decimal | None:
-    """Returns the net amount less gas, in the output token. If the request states the output,
-    returns the amount sent plus gas, in the token sold.
-
-    Returns None if a DEX route states no gas, or if there is no price to convert the gas. Routes
-    through exchanges have no gas of their own.
-    """
+    """Returns the net amount less gas, in the output token or, if the output is fixed, the amount
+    sent plus gas. None if a DEX route's gas or its price is unknown."""
     quote, gas = row.quote, row.quote.gas_usd
     if gas is None:
         return None if quote.type == RouteType.DEX else row.figure
@@ -539,8 +509,7 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place of each row in the order of the all-in amount, by quote id. Rows with
-    unknown gas are last, in the sequence of the ranking."""
+    """Returns the place of each row by the all-in amount, by quote id. Unknown gas comes last."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

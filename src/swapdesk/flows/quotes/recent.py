@@ -30,8 +30,7 @@ _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, Display
 
 
 class Recent(Struct, frozen=True):
-    """An earlier request, as a line to be asked again. Reading ``text`` gives the same tokens;
-    ``at`` is when the intent was confirmed."""
+    """An earlier request as a line to ask again. ``at`` is when its intent was confirmed."""
 
     text: str
     route: Route
@@ -40,8 +39,7 @@ class Recent(Struct, frozen=True):
 
 
 def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> list[Intent]:
-    """Returns the intents that were confirmed at this desk, newest first, at most ``most``. Intents
-    of the same time are sorted by order id."""
+    """Returns the ``most`` newest intents that were confirmed here, newest first."""
     intents = [(order.intent, order.service_id) for order in orders if order.intent is not None]
     newest = heapq.nsmallest(
         most, intents, key=lambda order: (-order[0].frozen_at.timestamp(), order[1])
@@ -50,8 +48,8 @@ def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> lis
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Returns the intents as lines that the user can send again, at most ``limit``, in the sequence
-    of ``intents``. Each text occurs once."""
+    """Returns the intents as at most ``limit`` lines that the user can send again, each text
+    once."""
     lines: dict[str, Recent] = {}
     seen: set[tuple[object, ...]] = set()
     for intent in intents:
@@ -69,8 +67,8 @@ def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) ->
 
 
 def token_spec(token: TokenFacts, catalog: Catalog) -> str:
-    """Returns the shortest text that means this token in the catalogue: the symbol, the symbol with
-    the chain, or the token's id."""
+    """Returns the shortest text that means this token in the catalogue: symbol, symbol with chain,
+    or id."""
     symbol = token.symbol.lower()
     for spec in (symbol, f"{symbol}.{token.chain}"):
         resolved = resolve(spec, catalog).token
@@ -80,8 +78,6 @@ def token_spec(token: TokenFacts, catalog: Catalog) -> str:
 
 
 def _said(intent: Intent) -> tuple[object, ...]:
-    """Returns all facts that :func:`_text` writes. Intents with equal facts give the same text, so
-    that the slow :func:`_text` is called only once for them."""
     private = intent.kind is IntentKind.PRIVATE_SEND
     return (
         intent.kind,
@@ -106,14 +102,9 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """How orders of this desk ended at one provider.
-
-    ``minutes`` is the median time that completed orders took until the payout. It counts from the
-    deposit or, if the time of the deposit is unknown, from the creation. ``said`` is the median of
-    the service's estimates for these orders, also in minutes. ``to_quote`` is the median difference
-    between payout and quote, in percent of the quote. Each is None if no order has the necessary
-    values.
-    """
+    """How orders of this desk ended at one provider. ``minutes`` is their median duration from the
+    deposit (else the creation) to the payout, ``said`` the median estimate, and ``to_quote`` the
+    median difference from the quote in percent. None if unknown."""
 
     completed: int
     refunded: int
@@ -128,8 +119,8 @@ class ProviderRecord(Struct, frozen=True):
 
 
 def provider_records(orders: Iterable[TrackedOrder]) -> dict[str, ProviderRecord]:
-    """Returns by provider code how the orders of this desk ended at each provider. A provider
-    without ended orders is left out."""
+    """Returns how this desk's orders ended, by provider code. Providers without ended orders are
+    left out."""
     by_code: dict[str, list[TrackedOrder]] = {}
     for order in orders:
         code = order.order.in_
@@ -161,8 +152,6 @@ def _minutes(order: TrackedOrder) -> Decimal | None:
 
 
 def _estimated(order: TrackedOrder) -> Decimal | None:
-    """Returns the service's estimate for the order in minutes, counted from the deposit (contract
-    8.17). None if the service gave no estimate."""
     eta, created, begun = order.order.eta, order.order.created, order.begun
     if eta is None or created is None or begun is None:
         return eta

@@ -49,8 +49,7 @@ NOT_OURS = (
 )
 NOT_OUR_REPLY = "Reply, not of this desk"
 WHOSE = "by the file, "
-"""Stands before what a case file says about the money and about who acts next, to show that the
-file says so and not this desk."""
+"""Marks what the file, and not this desk, says about the money."""
 SECRET = "«removed: it looks like a key»"
 
 
@@ -59,8 +58,8 @@ Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
-    """A support case as a file. ``order`` is the service's last answer about the order, with the
-    field names of the API; ``masked`` lists the kinds of facts that are masked."""
+    """A support case as a file. ``order`` is the service's last answer, with the API's field names;
+    ``masked`` lists the kinds of facts that are masked."""
 
     schema: int
     written: datetime
@@ -72,8 +71,6 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def newer(self) -> str:
-        """A sentence that says that a newer version of the program wrote the file; empty if none
-        did."""
         if self.schema <= SCHEMA:
             return ""
         return (
@@ -83,8 +80,8 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
     @property
     def made(self) -> str:
-        """When the file was written and what is masked in it, as a sentence: ``Written 2025-11-17
-        13:51 UTC. Masked in it: addresses, memos.``"""
+        """When the file was written and what is masked in it: ``Written 2025-11-17 13:51 UTC.
+        Masked in it: addresses, memos.``"""
         masked = ", ".join(self.masked) or "nothing"
         return f"Written {self.written.astimezone(UTC):%Y-%m-%d %H:%M} UTC. Masked in it: {masked}."
 
@@ -120,8 +117,7 @@ _KEPT = frozenset(
     swap_name in_symbol out_symbol in_token_id out_token_id eta order_finished_received
     action_required non_refundable rerouted refund_chain multi_id""".split()  # noqa: SIM905
 )
-"""Fields of an order that are never masked. A field that is listed neither here nor among the
-masked fields is left out of the file."""
+"""Fields that are never masked. Fields listed nowhere are left out of the file."""
 
 
 _ONE_OF: Mapping[Shown, str] = {
@@ -133,8 +129,8 @@ _ONE_OF: Mapping[Shown, str] = {
 
 
 class Masks:
-    """Replaces texts by masks such as ``address-1``. Equal texts get the same mask. Kinds of facts
-    in ``shown`` are not masked."""
+    """Replaces texts by masks such as ``address-1``, equal texts by the same one. Kinds in
+    ``shown`` are not masked."""
 
     def __init__(self, shown: Iterable[Shown]) -> None:
         self.shown = frozenset(shown)
@@ -154,8 +150,8 @@ class Masks:
         return None if text is None else self.of(kind, text)
 
     def order(self, order: Order) -> Order:
-        """Returns the order with its addresses, memos and hashes masked. Amounts are kept, because
-        they are hidden later, in the texts that are made from the order."""
+        """Returns the order with addresses, memos and hashes masked. Amounts are masked later, in
+        texts."""
         changed: dict[str, Any] = {
             field: self.maybe(kind, getattr(order, field))
             for kind, fields in _FIELDS.items()
@@ -224,9 +220,8 @@ def case_file(
     program: Mapping[str, str],
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
-    """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``program`` are versions and settings by name, as from :func:`program_facts`. ``secrets`` are
-    secrets of this desk, which are left out in any case."""
+    """Returns the support case as a file. ``shown`` kinds of facts are not masked. ``secrets`` of
+    this desk are left out in any case. ``program`` is from :func:`program_facts`."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -257,8 +252,8 @@ def file_name(order_id: str, suffix: str = ".json") -> str:
 
 
 def write_case(data: bytes, path: Path) -> Path:
-    """Writes ``data`` to a new file that only its owner can read, and returns ``path``. Raises
-    CaseFileRefused if the file exists or cannot be written."""
+    """Writes ``data`` to a new file that only its owner can read. Raises CaseFileRefused if that is
+    impossible or the file exists."""
     try:
         write_private(path, data)
     except FileExistsError:
@@ -269,8 +264,7 @@ def write_case(data: bytes, path: Path) -> Path:
 
 
 def read_case_file(path: Path) -> CaseFile:
-    """Returns the support case in a file. Raises CaseFileRefused if the file cannot be read or is
-    not a support case."""
+    """Returns the support case in a file. Raises CaseFileRefused if there is none."""
     try:
         with path.open("rb") as file:
             return read_bytes(file.read(MOST_BYTES + 1))
@@ -293,9 +287,8 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
 
 
 def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
-    """Returns versions, clock and settings of this desk, by name, as texts. Settings that reveal a
-    person, a machine or a secret are left out. ``skew`` is the clock's difference in seconds, None
-    if it is not known."""
+    """Returns versions, clock and settings of this desk as texts, without those that reveal a
+    person, a machine or a secret. ``skew`` is the clock's difference in seconds, or None."""
     facts = {
         "swapdesk": __version__,
         "python": platform.python_version(),
@@ -351,8 +344,8 @@ def _each_text(value: Any, change: Any) -> Any:
 
 
 def read_bytes(data: bytes) -> CaseFile:
-    """Returns the support case in the bytes of a file. Members that a newer version of the program
-    added are dropped. Raises CaseFileRefused if the bytes are not a support case."""
+    """Returns the support case in the bytes of a file, without members of newer versions. Raises
+    CaseFileRefused if there is none."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."
@@ -425,8 +418,6 @@ def case_page(file: CaseFile) -> str:
 
 
 def _sides(order: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yields titled lists of an order's fields: what is sent, what is paid out, and all other
-    fields. Each field is its API name and its value as text."""
     left = dict(order)
     for title, names in _SIDES:
         side = {name: left.pop(name) for name in order if names.match(name)}

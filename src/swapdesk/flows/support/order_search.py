@@ -58,8 +58,6 @@ class NamedTransaction(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """What the chains say about the transaction, as a phrase: ``on no chain that was asked
-        (Ethereum, Base)``."""
         if self.paid is not None:
             return f"{self.paid.said}{f', to {self.paid.to}' if self.paid.to else ''}"
         if self.asked:
@@ -68,7 +66,6 @@ class NamedTransaction(Struct, frozen=True):
 
     @property
     def to_customer(self) -> str:
-        """Sentences about the transaction, addressed to the customer who named it."""
         paid = self.paid
         if paid is not None and paid.failed:
             return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
@@ -94,13 +91,13 @@ class Place(StrEnum):
 
 
 Answer = Literal["found", "nothing", "failed", "not asked"]
-"""What a place that was searched answered. ``failed``: it gave no complete answer. ``not asked``:
-it cannot be asked, or there is nothing to ask it."""
+"""A searched place's answer. ``failed``: incomplete. ``not asked``: impossible or pointless to
+ask."""
 
 
 class Searched(Struct, frozen=True):
-    """A place (the journal, the service, its lists, the chains) that was searched, with its answer.
-    ``said`` is the answer in words: ``matched 1 of 318 by deposit address, 4 reads``."""
+    """A place (journal, service, its lists, chains) that was searched, with its answer. ``said`` is
+    in words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -108,9 +105,8 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function that finds journaled orders by the beginning of their id. It takes words
-    and returns a mapping from word to order id, with each word that begins the id of exactly one
-    order. The mapping is empty if the journal cannot be read."""
+    """Returns a function that maps each word to the journaled order whose id begins with it, if
+    there is exactly one. It returns nothing if the journal cannot be read."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -142,8 +138,7 @@ class OrderSearch:
         self.payments: list[PaidOnChain] = []
         """Payments by the transactions in the text, as chains show them."""
         self._answered: dict[str, dict[str, str]] = {}
-        """By transaction hash, the chains that answered when asked for it, as full names by short
-        names. The ledger of a sandbox counts as one entry for all of the sandbox's chains."""
+        """Chains that answered when asked for a transaction, by its hash."""
         self._groups: list[str] = []
         """Ids of groups of this desk whose orders the journal has only as ids."""
 
@@ -155,8 +150,6 @@ class OrderSearch:
         return self._desk.link.tracker.recall(service_id)
 
     def _sent(self, service_id: str) -> list[OrderTransaction]:
-        """Returns the transactions that this desk sent for an order. Empty if the journal cannot be
-        read."""
         try:
             made = self._desk.journal.orders.transactions_of(service_id)
         except JournalUnavailable:
@@ -164,9 +157,8 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it: a payment to the order's deposit
-        address. If there is none, returns a transaction that this desk sent for the order, or one
-        that moved nothing and can only concern this order; otherwise None."""
+        """Returns the deposit of an order as its chain shows it or, without one, a transaction that
+        this desk sent for it or that can only concern it; otherwise None."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -175,9 +167,8 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Returns whether ``paid`` can only concern this order. That is so if no other order was
-        found, and if ``paid`` is a transaction on the chain of this order's deposit that failed or
-        that the chain does not know."""
+        """Returns whether ``paid`` can only concern this order: it moved nothing on the deposit's
+        chain, and no other order was found."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -185,8 +176,8 @@ class OrderSearch:
         return token is not None and token.chain == paid.chain
 
     def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
-        """Returns the transactions in the pasted text that are not known to have paid this order.
-        Without an id, returns all transactions in the text."""
+        """Returns the transactions in the pasted text that did not pay this order. Without an id,
+        returns all."""
         tracked = self.order(service_id) if service_id is not None else None
         payments = [*tracked.payments] if tracked is not None else []
         if service_id is not None:
@@ -210,8 +201,7 @@ class OrderSearch:
         return NamedTransaction(reading.value, tuple(dict.fromkeys(names)), next(paid, None))
 
     def addresses(self, service_id: str) -> tuple[str, ...]:
-        """Returns the addresses in the pasted text that could receive a refund of the order. The
-        order's own addresses, and addresses that were paid to, are left out."""
+        """Returns the addresses in the pasted text that could receive a refund of the order."""
         tracked = self.order(service_id)
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None:
@@ -226,9 +216,8 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the journal has the transaction as part of the order: its payout or
-        refund, or a transaction that this desk sent for it. False without an order id, or if the
-        journal cannot be read."""
+        """Returns whether the journal has the transaction as part of the order. False without an id
+        or a readable journal."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -295,8 +284,6 @@ class OrderSearch:
         self._take(ids, _WAYS[reading.kind], reading)
 
     def _cut_to(self, reading: Reading) -> list[str]:
-        """Returns the ids of the journaled orders that have an id, an address or a hash of which
-        the reading is a shortened form."""
         index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
         holding = set.intersection(*parts) if parts else set()
@@ -314,8 +301,6 @@ class OrderSearch:
             yield from (sent.hash for sent in made)
 
     def _match_beginnings(self) -> None:
-        """Adds to the found orders each order whose id begins with a word of the text, unless the
-        ids of several orders do."""
         self._take(begun_here(self._desk)(self.pasted.beginnings).values(), _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> None:
@@ -348,7 +333,6 @@ class OrderSearch:
     # what costs something
 
     def _askable(self) -> list[Place]:
-        """Returns the places that can be asked. For each place that cannot, records the reason."""
         askable = []
         if not self._desk.connected:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
@@ -369,9 +353,8 @@ class OrderSearch:
 
     @property
     def next_cost(self) -> tuple[int, str] | None:
-        """The cost of :meth:`go_on`: the largest number of reads that it makes, and their purpose
-        as text, such as ``1 read by id, up to 4 reads of the lists``. None if nothing is left to
-        ask."""
+        """The most reads that :meth:`go_on` makes, and in words what for. None if nothing is left
+        to ask."""
         if not self._left:
             return None
         reads, costs = 0, []
@@ -391,9 +374,8 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages of the service's list that are still to be read. Until the service has
-        stated how many pages there are, the number is estimated from the orders that this desk
-        knows."""
+        """Number of pages of the service's list that are still to be read. It is estimated until
+        the service states it."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -406,17 +388,15 @@ class OrderSearch:
 
     @property
     def unanswered(self) -> list[str]:
-        """Ids in the pasted text that have the form of random order ids and have matched nothing
-        yet."""
+        """Ids in the pasted text that look like order ids and match nothing yet."""
         return list(filter(is_drawn_id, self._ids()))
 
     def _ids(self) -> list[str]:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Asks the places that are left (the service, its lists, the chains), with at most the
-        reads of :attr:`next_cost`. The lists are read only until an order is found. Yields after
-        every step, so that the screen can show the step."""
+        """Asks the places that are left, with at most the reads of :attr:`next_cost`. Yields after
+        every step, for the screen."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
@@ -435,8 +415,6 @@ class OrderSearch:
             self._left.clear()
 
     async def _ask_by_id(self) -> None:
-        """Asks the service for each id in the text, as the id of an order and then of a group. The
-        first failure ends this; what was found before is kept."""
         kinds: Counter[str] = Counter()
         texts, failed = self._groups or self._ids(), ""
         for text in texts:
@@ -461,8 +439,8 @@ class OrderSearch:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
-        """Asks the service for ``text`` as an id. Returns ``order`` or ``group`` if it is the id of
-        one, otherwise an empty text. Raises ClientError."""
+        """Asks the service for ``text`` as an id. Returns ``order``, ``group`` or an empty text.
+        Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
@@ -481,9 +459,8 @@ class OrderSearch:
         return ""
 
     async def _read_page(self) -> bool:
-        """Reads the next page of the service's list and adds the orders on it that match. Returns
-        True if no further page should be read now: the list is over, an order was found, or the
-        read failed."""
+        """Reads the next page of the service's list and adds matching orders. Returns True to stop:
+        the list is over, an order was found, or the read failed."""
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
@@ -520,8 +497,6 @@ class OrderSearch:
         return over or bool(new)
 
     def _match_payments(self) -> None:
-        """Adds the orders whose deposit address received one of the payments that chains showed. A
-        payment that fits a single order is stored with that order."""
         for paid in self.payments:
             meant = self._paid_for(paid)
             self._take(meant, "deposit address that was paid")
@@ -539,9 +514,8 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions to look up on chains: those that the text names. If it names
-        none and a single unpaid order was found, returns the newest transaction that this desk sent
-        for that order, and the order's payments that were in no block when last looked up."""
+        """Returns the transactions to look up on chains: those in the text or else, for a single
+        unpaid order, this desk's newest one and those in no block yet."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -557,16 +531,14 @@ class OrderSearch:
         ]
 
     def _unpaid(self) -> tuple[TrackedOrder, Token] | None:
-        """Returns the found order and its token, if exactly one order was found and its deposit is
-        not known to have arrived. None otherwise."""
         tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
         if tracked is None or tracked.order.in_token is None or deposit_arrived(tracked.order):
             return None
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for the transactions of :meth:`_transactions`. A None in the
-        list stands for the ledger of a sandbox."""
+        """Returns the nodes to ask for :meth:`_transactions`. None stands for the ledger of a
+        sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -612,9 +584,6 @@ class OrderSearch:
             self._say(Place.CHAINS, "nothing", f"no transaction of this hash, {count} asked")
 
     def _note_missing(self, readings: list[Reading]) -> None:
-        """Records as missing each transaction that the found order's chain does not know, if this
-        desk sent it or the customer named it. Does nothing unless exactly one unpaid order was
-        found."""
         unpaid = self._unpaid()
         if unpaid is None:
             return
@@ -632,9 +601,8 @@ class OrderSearch:
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
-        """Returns the transaction with the hash ``text``. Returns None if the node does not know
-        it, or a text that says why the node did not answer. If ``reader`` is None, the ledger of a
-        sandbox is asked."""
+        """Returns the transaction with the hash ``text``, None if the node does not know it, or why
+        it did not answer. ``reader`` None asks the ledger of a sandbox."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
@@ -661,15 +629,15 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """A sentence that says why nothing was found, as far as the answers of the searched places
-        tell. Empty if something was found or places are left to ask."""
+        """Why nothing was found, as a sentence. Empty if something was found or places are left to
+        ask."""
         reason = self._not_found
         return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
     @property
     def may_be_key(self) -> bool:
-        """True if the pasted text holds sixty-four hexadecimal digits that no chain knows as a
-        hash. They may be a private key, which has the same form."""
+        """True if the pasted text holds sixty-four hexadecimal digits that no chain knows, which
+        may be a private key."""
         chains = self._searched.get(Place.CHAINS)
         unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
@@ -777,8 +745,6 @@ _FIELDS = (
 
 
 def _field_of(order: Order, reading: Reading) -> str | None:
-    """Returns the name of the order's field that matches the reading, such as ``deposit address``.
-    None if no field does."""
     texts = _lowered(reading)
     values = _values_of(order)
     exact = next((name for value, name in values if value.lower() in texts), None)
@@ -805,8 +771,7 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the lower and upper bound of the amounts that equal the amount in the reading when
-    they are rounded to as many digits as the text has."""
+    """Returns the bounds of the amounts that round to the amount in the reading."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -833,9 +798,8 @@ def _order_told(body: bytes) -> str | None:
 
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
-    """Returns the spellings of a transaction hash to ask a node for. Empty if the node's chain has
-    no hashes of this form. The ledger of a sandbox (``reader`` is None) is asked for all spellings,
-    because it keeps hashes as their chains write them."""
+    """Returns the spellings of a transaction hash to ask a node for; empty if its chain has no such
+    hashes. ``reader`` None stands for the ledger of a sandbox."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
@@ -864,8 +828,8 @@ SECRET_REPLY = (
 def not_found_reply(
     pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
 ) -> str:
-    """Returns the reply to a customer whose order was not found. The reply does not ask for facts
-    that the customer has given. ``whole`` is True if every place was searched completely."""
+    """Returns the reply to a customer whose order was not found. It asks only for missing facts.
+    ``whole`` says that every place was searched completely."""
     ids, lacks = whole_ids(pasted), lacking(pasted)
     why = "it is older than we can read, or it was not made with us"
     if not whole:
@@ -883,8 +847,8 @@ def not_found_reply(
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """Returns the facts that would help to find an order and that the text lacks, as noun phrases
-    such as ``the order id``."""
+    """Returns the facts that would help to find an order, as noun phrases such as ``the order
+    id``."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
@@ -907,8 +871,8 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """Returns the text to the service about an order that was not found. ``searched`` are pairs of
-    the name of a place and its answer in words."""
+    """Returns the text to the service about an order that was not found. ``searched`` pairs each
+    place with its answer in words."""
     hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",
@@ -926,10 +890,8 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders to whose deposit address the payment went. If several orders share the
-    address, those with the payment's memo are returned. If none has the memo, those that wait for
-    exactly this amount are returned, and if there are none of these, those that wait for any
-    deposit."""
+    """Returns the orders to whose deposit address the payment went. Of several, those with its
+    memo, else with this exact amount, else those that wait for a deposit."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]
@@ -964,8 +926,8 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) 
 
 
 def paid_by(transaction: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
-    """Returns the payments of a transaction that was read at ``now``, with one sum for each
-    receiver and token. If the transaction moved nothing, returns one payment without a receiver."""
+    """Returns the payments of a transaction that was read at ``now``, one for each receiver and
+    token. One without a receiver if nothing moved."""
     sums: Counter[Payment] = Counter()
     for payment in transaction.payments or (Payment("", 0),):
         sums[replace(payment, units=0)] += payment.units

@@ -58,8 +58,7 @@ _NAMED_SIGNS = re.compile(
     r"[^\u4e00-\u9fff]{0,5}([\u4e00-\u9fff]{12,24})(?![\u4e00-\u9fff])"
 )
 _SIGNS_ALONE = re.compile(r"[^\u4e00-\u9fff]{0,20}([\u4e00-\u9fff]{18,24})[^\u4e00-\u9fff]{0,20}")
-"""Matches a text that is a row of 18 to 24 Chinese characters and little else. A shorter row may
-just as well be a sentence."""
+"""A row of 18 to 24 Chinese characters. A shorter one may be a sentence."""
 _TAG = re.compile(r"<[^<>]{0,200}>")
 MOST_PAIRS = 100
 """Largest number of key pairs that are checked, because each check takes a millisecond."""
@@ -95,8 +94,8 @@ _NAMED_KEY = re.compile(
 
 
 def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
-    """Returns a warning, as a sentence, if ``text`` holds a private key, a seed phrase, or one of
-    this desk's secrets (``own``). None otherwise. The sentence does not repeat the secret."""
+    """Returns a warning if ``text`` holds a private key, a seed phrase, or one of this desk's
+    secrets (``own``); otherwise None. The secret is not repeated."""
     if any(secret in text for secret in own if len(secret) >= SHORTEST_OWN):
         return OWN
     lowered = text.lower()
@@ -108,8 +107,6 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 
 
 def _has_phrase(lowered: str) -> bool:
-    """Returns whether a text in lower case holds a seed phrase. The text is also read without its
-    markup tags, whose names would otherwise count as words between those of the phrase."""
     texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
     return any(map(_holds_phrase, texts))
 
@@ -129,8 +126,6 @@ def _holds_phrase(lowered: str) -> bool:
 
 
 def _without_accents(text: str) -> str:
-    """Returns the text without accents, because people leave accents out and programs encode them
-    in two ways."""
     if text.isascii():
         return text
     parts = unicodedata.normalize("NFKD", text)
@@ -149,8 +144,8 @@ def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
 
 
 def _is_phrase(signs: str) -> bool:
-    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum. One in
-    sixteen rows of listed characters is valid by chance."""
+    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum, as one in
+    sixteen is by chance."""
     if len(signs) % 3:
         return False
     for language in _LISTS["han"]:
@@ -192,8 +187,7 @@ def _has_key(text: str) -> bool:
 
 
 def _spelled_octets(token: str) -> bytes:
-    """Returns the sixty-four bytes that a word encodes in hexadecimal or base58. Empty if the word
-    encodes another number of bytes."""
+    """Returns the sixty-four bytes that a word encodes in hexadecimal or base58; otherwise none."""
     bare = token.removeprefix("0x")
     if len(bare) == 128 and _HEX.issuperset(bare):
         return bytes.fromhex(bare)
@@ -216,8 +210,8 @@ _NUMBER = re.compile(r"\d{1,3}")
 
 
 def _is_key_pair(octets: bytes) -> bool:
-    """Returns whether the second half of 64 bytes is the Ed25519 public key of the first half. The
-    check tells a key pair from a Solana signature, which has the same length."""
+    """Returns whether 64 bytes are an Ed25519 key with its public key, and not a Solana signature
+    of the same length."""
     # Imported on use: nothing else in the desk needs it.
     from Crypto.PublicKey import ECC
 

@@ -38,14 +38,12 @@ MOST_READINGS = 12
 MOST_BEGINNINGS = 40
 WORD_LIMIT = 256
 NAMED_WITHIN = 200_000
-"""Number of characters, from the beginning of the text, in which memos, ids and amounts are
-recognised by the words around them."""
+"""Characters of the text in which words around memos, ids and amounts count."""
 
 
 ReadAs = Literal["id", "transaction", "address", "shortened", "request", "amount", "memo"]
-"""The kind of a reading, which decides where it is searched. An ``id`` is the id of an order, a
-group, a quote or a record. ``shortened`` is an address, a hash or an id with its middle left
-out."""
+"""The kind of a reading, which decides where it is searched. ``id`` is that of an order, group,
+quote or record. ``shortened`` lacks its middle."""
 
 
 class Reading(Struct, frozen=True):
@@ -66,16 +64,14 @@ class Reading(Struct, frozen=True):
     amount: Decimal | None = None
     symbol: str = ""
     ends: tuple[str, str] = ("", "")
-    """The beginning and the end of a shortened text, and two empty texts for any other reading. If
-    only one of them is known, it is the first and the second is empty."""
+    """The known ends of a shortened text; otherwise empty."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.value, *self.spellings)
 
     def cut_from(self, whole: str) -> bool:
-        """Returns whether the reading is a shortened form of ``whole``: its ends are the ends of
-        ``whole``, without regard to case."""
+        """Returns whether the reading is a shortened form of ``whole``, in any case of letters."""
         head, tail = (end.lower() for end in self.ends)
         lowered = whole.lower()
         if head and not tail:
@@ -87,19 +83,17 @@ class Reading(Struct, frozen=True):
 
 
 class PastedText(Struct, frozen=True):
-    """What was read from a pasted text. ``problem`` is a sentence that says why there is nothing to
-    search; empty otherwise. The text itself is not kept."""
+    """What was read from a pasted text, which is not kept. ``problem`` is why there is nothing to
+    search; otherwise empty."""
 
     readings: tuple[Reading, ...] = ()
     problem: str = ""
     secret: bool = False
     """True if the text was refused because it holds a key or a seed phrase."""
     cut: bool = False
-    """True if a part of the text is not among the readings: the text was too long to be read to its
-    end, or had too many readings."""
+    """True if the text was too long, or had too many readings, to be read completely."""
     beginnings: tuple[str, ...] = ()
-    """Words whose form does not show what they are. Such a word stands for an order if exactly one
-    order's id begins with it."""
+    """Words that mean an order if exactly one order's id begins with them."""
 
     def of(self, kind: ReadAs) -> list[Reading]:
         return [reading for reading in self.readings if reading.kind is kind]
@@ -110,8 +104,7 @@ class PastedText(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A sentence that warns that a hash in the text has the form of a private key. Empty if
-        none has."""
+        """A warning that a hash in the text has the form of a private key; otherwise empty."""
         has_form = any(_HEX_64.fullmatch(reading.value) for reading in self.readings)
         return MAY_BE_KEY if has_form else ""
 
@@ -156,9 +149,8 @@ def read_pasted(
     own_secrets: tuple[str, ...] = (),
     begun: Begun = lambda words: (),
 ) -> PastedText:
-    """Returns every reading of ``text``. Never raises. ``is_symbol`` returns True for token symbols
-    of the catalogue. ``own_secrets`` are secrets of this desk that must not be pasted. ``begun``
-    takes words and returns those with which the id of a known order begins."""
+    """Returns every reading of ``text``; never raises. ``own_secrets`` must not be pasted.
+    ``begun`` returns which of the given words begin the id of a known order."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
     visible = _visible(text)
@@ -191,9 +183,7 @@ def read_pasted(
 
 
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
-    """Returns the readings sorted by kind, at most :data:`MOST_READINGS`. If there are more, some
-    of each kind are kept, so that many ids at the beginning of an e-mail do not displace the only
-    hash."""
+    """Returns at most :data:`MOST_READINGS` readings, sorted by kind, with some of each kind."""
     kinds = get_args(ReadAs)
     seen: Counter[ReadAs] = Counter()
     placed = []
@@ -208,8 +198,8 @@ def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
 
 
 def _visible(text: str, hidden: str = "") -> str:
-    """Returns the text with each invisible character replaced by ``hidden`` and each control
-    character by a blank. Line ends are kept."""
+    """Returns the text with ``hidden`` for invisible characters and blanks for control
+    characters."""
     if text.isascii() and text.isprintable():
         return text
     kept = []
@@ -225,13 +215,8 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields each spelling in which the text has to be read: the text as it is, then with letters
-    and digits of other widths and scripts as ASCII, and then with the escapes of links and e-mails
-    undone. Spellings that cannot differ are left out.
-
-    All of them have to be read, because a digit of another script separates ASCII words, but is a
-    digit inside a number.
-    """
+    """Yields each spelling in which the text has to be read: as it is, in ASCII letters and digits,
+    and without the escapes of links and e-mails."""
     yield text
     if not text.isascii():
         yield _folded(text)
@@ -243,8 +228,6 @@ def _spelled(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """Returns the text with full-width characters and the digits of all scripts replaced by ASCII,
-    and with composed accents."""
     text = unicodedata.normalize("NFC", text)
     table = {ord(char): _ascii_of(char) for char in set(text) if not char.isascii()}
     return text.translate(table)
@@ -278,8 +261,8 @@ _GROUP = range(3, 17)
 
 
 def _mended(text: str) -> str:
-    """Returns the text with broken hashes, addresses and ids joined: those broken over lines, and
-    those written in groups, as this desk shows addresses."""
+    """Returns the text with hashes, addresses and ids joined that were broken over lines or written
+    in groups."""
     if "\n" not in text and " " not in text and "\u00a0" not in text:
         return text
     pieces = list(islice(_PIECE.finditer(text), MOST_WORDS))
@@ -302,9 +285,9 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """Joins the ``pieces`` from index ``at`` to one word, if they form one. Returns the number of
-    pieces used, the word (empty if there is none), and whether the pieces may also be several
-    words. ``gaps`` are the texts between the pieces. ``tried`` is the remaining budget of tries."""
+    """Returns how many ``pieces`` from index ``at`` form one word, the word, and whether they may
+    also be several. The word is empty if there is none. ``tried`` is the remaining budget of
+    tries."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
@@ -324,8 +307,8 @@ def _joined(
 
 
 def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields each way to join pieces across line ends, from index ``at``: the number of pieces and
-    the joined text. Pieces of digits are also joined across blanks."""
+    """Yields each way to join pieces across line ends from index ``at``: the number of pieces and
+    the joined text."""
     word, digits = pieces[at], _are_digits(pieces[at])
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
@@ -352,12 +335,12 @@ def _are_digits(word: str) -> bool:
 
 
 _FEW_DIGITS = 8
-"""Smallest number of digits in a row that may be part of a hash. Fewer digits count as a number."""
+"""Fewest digits in a row that may be part of a hash."""
 
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields each way to join pieces of equal length, from index ``at``, the longest way first: the
-    number of pieces and the joined text. The last piece may be shorter than the others."""
+    """Yields each way to join pieces of equal length from index ``at``, the longest first: the
+    number of pieces and the joined text."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
@@ -391,8 +374,7 @@ def _is_gap(gap: str) -> bool:
 
 
 def _is_certain(word: str) -> bool:
-    """Returns whether a word is certainly one address, hash or key: it has a valid checksum, or as
-    many hexadecimal digits as a hash or a key pair."""
+    """Returns whether a word is certainly one address, hash or key, by checksum or length."""
     digits = word.removeprefix("0x")
     if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
         return True
@@ -408,8 +390,7 @@ _STRONG = 16
 
 
 def _proves(word: str) -> bool:
-    """Returns whether the form of a word, and not only its length, shows that it is a hash, an
-    address or an id."""
+    """Returns whether the form of a word, and not only its length, shows what it is."""
     if len(word) < _STRONG or _changes(word) < 3:
         return False
     return any(map(_is_proof, _of_strong_word(word)))
@@ -425,8 +406,7 @@ def _is_proof(reading: Reading) -> bool:
 _RUN = re.compile(r"[A-Za-z0-9_.:/?#&=+%@~-]+")
 _EDGES = ".:/?#&%@~+=_-"
 _PARTED_BY = (re.compile(r"[?#&:%@~]+|=(?!$)"), re.compile(r"[/.+]+|=(?!$)"), re.compile(r"[_-]+"))
-"""Patterns of the characters that separate the parts of a run, tried in this sequence. The sequence
-matters because a hash in base64 contains characters that also separate the parts of a link."""
+"""Characters that separate parts of a run, in the sequence to try."""
 _LINK_PARTS = re.compile(r"[/?#&=:]+")
 _MOST_PARTS = 40
 _MOST_FOUND = 5_000
@@ -441,9 +421,6 @@ _MOST_PLAIN = 1_000
 
 
 class _Words:
-    """Collects the readings of a text, each kind and value once, in the sequence in which they
-    occur."""
-
     def __init__(self, is_symbol: Callable[[str], bool]) -> None:
         self._is_symbol = is_symbol
         self.readings: dict[tuple[ReadAs, str], Reading] = {}
@@ -456,8 +433,7 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """Returns whether ``reading`` adds nothing. This is so if only its beginning is known and
-        it is part of another reading, or contains another reading of its kind."""
+        """Returns whether ``reading`` adds nothing to the others."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)
@@ -501,8 +477,6 @@ class _Words:
                     self._begin(run)
 
     def _read_escaped(self, link: str) -> None:
-        """Adds the readings of a link's parts after their escapes are undone. A hash in base64
-        contains characters that would separate the parts if they were not escaped."""
         for part in _LINK_PARTS.split(link)[:_MOST_PARTS]:
             if "%" in part:
                 self.take(_of_strong_word(unquote(part)))
@@ -517,7 +491,6 @@ class _Words:
 
 
 def _is_name(word: str) -> bool:
-    """Returns whether a word looks like the name of a product: ``MetaMask``, ``iPhone``."""
     if _CAMEL.fullmatch(word) is None:
         return False
     return not any(
@@ -531,8 +504,8 @@ def is_drawn_id(text: str) -> bool:
 
 
 def _changes(word: str) -> int:
-    """Returns how often a word changes between small letters, capitals and digits. A change after a
-    leading capital is not counted. Words of a language have few such changes, random words many."""
+    """Returns how often a word changes between small letters, capitals and digits. Random words do
+    so often."""
     if word.islower() and word.isalpha():
         return 0
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
@@ -542,9 +515,8 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns the readings of ``run``, a row of characters without blanks. If the form of the whole
-    run does not prove a meaning, the run is split and the readings of its parts are returned.
-    ``level`` is the index in ``_PARTED_BY`` of the first separator to split by."""
+    """Returns the readings of ``run``, characters without blanks, as a whole or in parts. ``level``
+    is the index in ``_PARTED_BY`` of the first separator."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -564,8 +536,6 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 
 
 def _of_one_word(word: str) -> Iterator[Reading]:
-    """Yields the readings of a word that is the whole pasted text: as an id and as a memo, unless
-    its form proves that it is something else."""
     kinds = {reading.kind for reading in _of_strong_word(word)}
     if _ID.fullmatch(word) and kinds <= {"shortened"}:
         yield Reading("id", word, BEGINNING)
@@ -614,9 +584,8 @@ def _hashes(word: str) -> Iterator[Reading]:
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """Yields one reading of a word as an address, which names the kinds of addresses that the word
-    can be. If its form proves some kinds better than others, such as by a checksum, only these are
-    named. Yields nothing if the word is no address."""
+    """Yields one reading of a word as an address, naming the kinds that it can be and that its form
+    proves best."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -657,8 +626,7 @@ _SHORTENED = re.compile(
 
 
 def _shortened(text: str) -> Iterator[Reading]:
-    """Yields the readings of addresses and hashes that are shortened in the text as wallets and
-    this desk show them: ``0xb6c0…9C7e``."""
+    """Yields addresses and hashes that are shortened in the text: ``0xb6c0…9C7e``."""
     for match in _SHORTENED.finditer(text):
         head, tail = match["head"], match["tail"]
         mark = "0x" if match["mark"] or head[:2] in ("0x", "0X") else ""
@@ -673,9 +641,8 @@ def _shortened(text: str) -> Iterator[Reading]:
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
-    """Returns whether ``head`` and ``tail``, the words before and after an ellipsis, are the two
-    ends of one shortened word and not parts of a sentence. ``here`` is True if the ellipsis is
-    written as this desk writes it."""
+    """Returns whether the words around an ellipsis are the ends of one shortened word. ``here``
+    says that the ellipsis is written as this desk writes it."""
     if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
         return True
     drawn = (_drawn(head), _drawn(tail))
@@ -691,7 +658,6 @@ def _are_ends(head: str, tail: str, *, here: bool) -> bool:
 
 
 def _drawn(part: str) -> bool:
-    """Returns whether the letters and digits of ``part`` look random, like a part of an address."""
     return _changes(part) > 0 or (
         len(part) > 3 and (part.isupper() or _VOWELS.isdisjoint(part.lower()))
     )
@@ -743,8 +709,7 @@ _NAMING: tuple[tuple[ReadAs, frozenset[str], frozenset[str]], ...] = (
     ("memo", _MEMO_WORDS, _MEMO_STEMS),
     ("id", _ORDER_WORDS, _ORDER_STEMS),
 )
-"""For each kind of reading, the words that announce it and word stems that do so with endings of up
-to six letters. Stems are also found in texts without blanks."""
+"""By kind of reading, the words and word stems that announce it."""
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,64}|[0-9][A-Za-z0-9]{0,63}|[^\x00-\x7f\s]{1,64}")
 _NAMED_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![A-Za-z0-9])")
 _WIDEST_GAP = 10
@@ -753,8 +718,8 @@ _ENDING = 6
 
 
 def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
-    """Yields the readings of memos and ids that are recognised by a word in front of them, such as
-    "memo" or "order", in several languages."""
+    """Yields memos and ids that a word in front of them announces, such as "memo" or "order", in
+    several languages."""
     named: frozenset[ReadAs] = frozenset()
     before, end, fillers = "", 0, 0
     for match in _TOKEN.finditer(text):
@@ -781,9 +746,8 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
 
 
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
-    """Returns the kinds of reading that a word announces for the word after it, as "memo" does;
-    empty if none. ``token`` is the announcing word and ``folded`` its lower case; ``before`` is the
-    word in front of it, and ``behind`` is the text that follows."""
+    """Returns which kinds of reading ``token`` announces for the next word, as "memo" does.
+    ``folded`` is its lower case; ``before`` and ``behind`` surround it."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
     noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
@@ -833,12 +797,8 @@ _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
 def _amounts(
     text: str, is_symbol: Callable[[str], bool], named: Collection[str]
 ) -> Iterator[Reading]:
-    """Yields the readings of amounts: numbers beside the symbol of a token.
-
-    A number is left out if the text goes on in a form that is not understood, because then only a
-    part of the number may have been read. A number in ``named``, which was read as an id or a memo,
-    is left out too.
-    """
+    """Yields amounts: numbers beside the symbol of a token. A number is left out if only a part of
+    it may have been read, or if it is in ``named``."""
     used = 0
     for match in _NUMBER.finditer(text):
         start, end = match.span()
@@ -864,8 +824,6 @@ def _amounts(
 
 
 def _begins(text: str, start: int) -> bool:
-    """Returns whether a number may begin at ``start``. It may not if ``start`` is inside a longer
-    number, a date or a word."""
     if not start:
         return True
     before = text[start - 1]
@@ -881,8 +839,6 @@ _POWER = re.compile(r"[0-9][eE][+-]")
 
 
 def _ends(text: str, end: int) -> bool:
-    """Returns whether a number may end before ``end``. It may not if ``end`` is inside a longer
-    number, a date or a word."""
     behind = text[end : end + 2]
     if not behind:
         return True
@@ -905,9 +861,8 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
-    """Returns the amounts that ``number``, digits that may have blanks between them, can mean. If
-    the blanks separate several numbers, only one of them is used: the last if ``last`` is True,
-    otherwise the first."""
+    """Returns the amounts that ``number``, digits with blanks, can mean. Of several numbers, the
+    last or the first counts."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
@@ -925,9 +880,8 @@ _GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """Returns the amounts that a text of digits and separators can mean. A single comma or point
-    before three digits is read both as a decimal and as a group separator. Empty if the digits are
-    not grouped as numbers are."""
+    """Returns the amounts that digits and separators can mean. A single separator before three
+    digits has two readings."""
     marks = [" " if _GROUPED_BY.fullmatch(mark) else mark for mark in _NO_DIGIT.findall(text)]
     groups = _NO_DIGIT.split(text)
     if not marks:
@@ -947,9 +901,7 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 
 
 def _is_grouped(groups: list[str], mark: str) -> bool:
-    """Returns whether ``groups``, the digits between equal separators, are groups of thousands.
-    With commas, groups of two digits before the last group are accepted too, as they are used in
-    India."""
+    """Returns whether ``groups`` of digits are thousands or, with commas, grouped as in India."""
     first, *others = groups
     if first[0] == "0" or not others or len(others[-1]) != 3:
         return False

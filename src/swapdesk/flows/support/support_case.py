@@ -75,8 +75,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.journal.ledger import Ledger
 
 MUCH_LATER = 2
-"""If an order has taken more than this multiple of the expected time, the diagnosis advises to ask
-the service instead of waiting."""
+"""Multiple of the expected time after which the advice is to ask the service."""
 NO_REFUND_ADDRESS = "The order names no address for a refund."
 _SUPPORT_ACT = "write to support"
 SILENT_SECONDS = 120
@@ -92,8 +91,7 @@ Owner = Literal["the customer", "you", "the service", "the chain", "nobody"]
 
 
 class DeskFacts(Struct, frozen=True):
-    """Problems of the desk or the service that may affect the order. Each is None if there is no
-    such problem."""
+    """Problems of the desk or the service that may affect the order; None where there is none."""
 
     silent_since: datetime | None = None
     clock_problem: str | None = None
@@ -128,9 +126,8 @@ class CaseFacts(Struct, frozen=True):
 
     @property
     def status(self) -> OrderStatus:
-        """What the order means to its customer. For an order that was not confirmed at this desk,
-        this ignores that the desk hides the deposit address, because that does not concern the
-        customer."""
+        """What the order means to its customer, who need not know that this desk hides the deposit
+        address."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
             tracked = replace(tracked, withheld=None, standing=DepositRelease.RELEASED)
@@ -225,9 +222,8 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns the diagnosis for a circumstance that outweighs the order's situation. ``rule``,
-    ``owner`` and ``act`` replace the present ones, and ``cause`` is put in front of the present
-    cause."""
+    """Returns the diagnosis for a circumstance that outweighs the order's situation. ``cause`` is
+    put in front of the present cause."""
     return replace(
         diagnosis,
         rule=rule,
@@ -240,8 +236,8 @@ def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str)
 
 
 def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagnosis:
-    """Returns the diagnosis that follows from the order's situation. Its sentences still lack their
-    full stops. ``pass_on`` is the act if support has to write to the service."""
+    """Returns the diagnosis by the order's situation, without full stops. ``pass_on`` is the act if
+    support has to write to the service."""
     tracked = facts.tracked
     cause = for_support(status.told.removesuffix("."))
     if status.situation.asks_where and tracked.order.refund_address is None:
@@ -281,8 +277,6 @@ _CUSTOMER = (
 
 
 def _unless_sent(status: OrderStatus) -> str:
-    """Returns where the money is. For an order that waits for its deposit, the text also says what
-    it presumes: that nothing was sent."""
     unpaid = status.reported is WAITING and status.money == WAITING.money
     return UNLESS_SENT if unpaid else status.money
 
@@ -464,9 +458,8 @@ shorter."""
 
 
 def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
-    """Returns the lines about a transaction: its hash and, if its chain's explorer is a known host,
-    a link. Links to other hosts are left out, because a service could send the customer to a page
-    of its own. Empty without a hash."""
+    """Returns a transaction's hash and, if the explorer's host is known, a link. A service could
+    send the customer elsewhere. Empty without a hash."""
     if not hash_:
         return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
@@ -474,8 +467,8 @@ def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[st
 
 
 def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
-    """Returns the reason why a payment was refunded, as the end of a sentence. It names only
-    reasons that this desk can tell, because the service gives none."""
+    """Returns why a payment was refunded, as far as this desk can tell; the service gives no
+    reason."""
     order = facts.tracked.order
     late = any(display_of(seen) == DisplayStatus.EXPIRED for _, _, seen in facts.seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
@@ -594,9 +587,9 @@ def case_sentence(case: SupportCase) -> str:
 
 
 def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
-    """Returns what this desk knows of an order, without the requests about it (:func:`calls_about`
-    adds them). Returns None if the journal does not have the order. ``search`` contributes what the
-    customer named and what chains have just shown. Raises JournalUnavailable."""
+    """Returns what this desk knows of an order, without the requests about it; None if the journal
+    does not have it. ``search`` adds what the customer and the chains named. Raises
+    JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
@@ -620,8 +613,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """Returns the id of the request that created an order. Returns None if the order was not
-    created at this desk, or if the service sent no request id. Raises JournalUnavailable."""
+    """Returns the id of the request that created an order. None if this desk did not create it, or
+    without an id. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
@@ -657,12 +650,9 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """Returns an intent line to swap again: ``0.49994 btc.bitcoin eth.ethereum``.
-
-    Its amount is the refund of a refunded order, or the amount asked for by an order that expired
-    unpaid. The result is empty for any other order, for a token that is no longer listed, and if a
-    chain shows a payment to the expired order.
-    """
+    """Returns an intent line to swap again a refund or an order that expired unpaid: ``0.49994
+    btc.bitcoin eth.ethereum``. Otherwise empty, also if a chain shows a payment to the expired
+    order."""
     order = tracked.order
     display = display_of(order)
     left = order.refund_amount if display == DisplayStatus.REFUNDED else None
@@ -695,8 +685,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
     created: datetime | None
     route: str
     pair: tuple[tuple[str, bool], ...]
-    """The text ``0.5 BTC → 14.524108 ETH`` in parts. Each part is a text and a flag, True if the
-    text is an amount."""
+    """``0.5 BTC → 14.524108 ETH`` in parts, each with True if it is an amount."""
     word: str
     """The state in a few words: ``On hold``."""
     sign: str
@@ -740,9 +729,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
-        """Returns rows about the order (payout, memo, refund, request, time, age). Each is a label,
-        a text, and the palette role that colours the text, empty for plain text. If ``whole`` is
-        True, the refund address is not shortened."""
+        """Returns rows about the order, each a label, a text, and its colour role (empty for
+        plain). ``whole`` keeps the refund address in full."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -762,9 +750,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
-    """An update of the order, received at ``at``. ``written`` is when the order changed, by the
-    service's time; None in a file that does not state it. ``sheet`` has the texts as of that
-    moment."""
+    """An update of the order, received at ``at``. ``written`` is its time by the service, if known.
+    ``sheet`` has the texts of then."""
 
     at: datetime
     source: str
@@ -790,9 +777,8 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
 
 
 class TimelineEntry(Struct, frozen=True):
-    """A row of the timeline, which is sorted newest first. ``day`` names the day, empty unless the
-    row is the first of its day. ``quiet`` names the time without news between this update and the
-    later update above it, empty if it is short."""
+    """A row of the timeline, newest first. ``day`` is empty unless the row is the first of its day.
+    ``quiet`` names a long time without news until the later update."""
 
     key: str
     """The kind of the row and its index in the record: ``update 3``, ``call 0``."""
@@ -838,7 +824,7 @@ def record_of(facts: CaseFacts) -> CaseRecord:
 
 def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseSheet:
     """Returns the texts about the order at the moment of ``facts``. ``updates`` are those of
-    ``facts.seen``, oldest first; if None, they are computed."""
+    ``facts.seen``, if already computed."""
     if updates is None:
         updates = list(reversed(updates_of(facts.seen)))
     case, order = SupportCase.of(facts), facts.tracked.order

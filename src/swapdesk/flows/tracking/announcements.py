@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 def quotes_arrived(quotes: QuoteResult) -> str:
-    """Returns a sentence that counts the routes of a comparison: ``9 usable routes, 4 not. Nothing
-    has moved.``"""
+    """Returns a sentence that counts routes: ``9 usable routes, 4 not. Nothing has moved.``"""
     usable, not_usable = len(quotes.ranking.rows), len(quotes.ranking.unusable)
     word = "route" if usable == 1 else "routes"
     rest = f", {not_usable} not" if not_usable else ""
@@ -35,8 +34,7 @@ def quotes_arrived(quotes: QuoteResult) -> str:
 
 
 def no_usable_route(quotes: QuoteResult) -> str:
-    """Returns a sentence that says why no route can be chosen. The sentence names the smallest
-    usable amount if that amount is known."""
+    """Returns why no route can be chosen, with the smallest usable amount if it is known."""
     token, verb = (
         (quotes.token_out, "pays") if quotes.request.receive else (quotes.token_in, "takes")
     )
@@ -69,11 +67,8 @@ def quote_ended(expired_at: datetime) -> str:
 
 
 def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
-    """Returns a sentence that compares a new quote with the quote that the user confirmed.
-
-    ``figure`` is the output amount of the new quote, or its input amount if the user stated the
-    output (``receive``). ``percent``, above zero, is how much worse the new quote is.
-    """
+    """Returns how much worse a new quote is than the confirmed one. ``figure`` is its output, or
+    its input if the user stated the output (``receive``). ``percent`` is above zero."""
     gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
         f"The new quote {gives} {table_amount(figure)} {symbol},"
@@ -82,9 +77,8 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
-    """Returns a sentence about a rate limit. ``again`` is a phrase that says when the desk repeats
-    the call by itself; empty if it does not. In that case the sentence says how long to wait: as
-    long as the service stated or, if it stated nothing, ``seconds`` by the desk's own count."""
+    """Returns a sentence about a rate limit. ``again`` says when the desk repeats the call; if
+    empty, the sentence says how long to wait, ``seconds`` if the service stated nothing."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."
@@ -95,8 +89,8 @@ def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> 
 
 
 def order_open(order: Order, intent: Intent | None = None) -> str:
-    """Returns the sentence that says what to send for an open order: ``Order m1Xc7D is open. Send
-    2,500 XRP before 14:34:28. The money is still yours.``"""
+    """Returns what to send for an open order: ``Order m1Xc7D is open. Send 2,500 XRP before
+    14:34:28. The money is still yours.``"""
     sent, _ = symbols(order, intent)
     amount = exact_amount(order.in_amount) if order.in_amount is not None else "?"
     before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
@@ -117,8 +111,8 @@ def failure_of_error(error: ClientError) -> Failure:
 
 
 def code_and_request(error: ClientError) -> str:
-    """Returns the error code and, if known, the id of the request: ``RATE_LIMIT_EXCEEDED · request
-    6f1d-22c9``. An error without a code is named by its class."""
+    """Returns the error code and, if known, the request's id: ``RATE_LIMIT_EXCEEDED · request
+    6f1d-22c9``."""
     code, request = "", None
     if isinstance(error, ApiError):
         code, request = error.code or f"HTTP {error.status}", error.request_id
@@ -135,8 +129,8 @@ def code_and_request(error: ClientError) -> str:
 
 
 def refused_fields(error: ClientError) -> Sequence[str]:
-    """Returns ``field: reason`` for every request field that the service rejected. Empty if the
-    error is not an answer of the service."""
+    """Returns ``field: reason`` for every rejected request field; empty if the error is not an
+    answer of the service."""
     if not isinstance(error, ApiError):
         return ()
     return [f"{name}: {problem.message}" for name, problem in error.fields.items()]

@@ -37,9 +37,9 @@ def quit_warning(
     signing: int = 0,
     paying: int = 0,
 ) -> str | None:
-    """Returns the warning shown before the user leaves the desk, or None if nothing is open.
-    ``creating`` is True while a create request waits for its answer. ``signing`` and ``paying`` are
-    the numbers of DEX swaps and of deposits under way."""
+    """Returns the warning shown before the user leaves the desk; None if nothing is open.
+    ``creating`` says that a create request is unanswered; ``signing`` and ``paying`` count swaps
+    and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
@@ -65,8 +65,8 @@ def quit_warning(
 
 
 def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
-    """Returns whether the user acts next on an open order. :func:`order_status` is computed only if
-    a cheaper test cannot decide, because thousands of orders are counted at once."""
+    """Returns whether the user acts next on an open order, without :func:`order_status` where
+    possible."""
     order, hidden = tracked.order, tracked.withheld is not None
     asked = bool(tracked.payments) or tracked.out_of_reach(now)
     if not asked and display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
@@ -77,10 +77,8 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """The outcome of an intent (what the user confirmed) that an earlier run of the desk left
-    without a known outcome. ``what`` describes the intent and ``said`` its outcome. ``service_id``
-    is its order, None if no order is known. ``intent_id`` is set only if the outcome is still
-    unknown."""
+    """What became of an intent (what the user confirmed) of an earlier run. ``service_id`` is its
+    order, if one is known. ``intent_id`` is set only if the outcome is still unknown."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -122,9 +120,8 @@ def findings(report: ResumeReport) -> list[OpenFinding]:
 
 
 def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
-    """Returns a sentence for a user who had left the screen when the create request ended without a
-    known order. It describes the intent, and says that no order was created or that the outcome is
-    unknown."""
+    """Returns a sentence for a user who had left the screen when the create request ended: no order
+    was created, or the outcome is unknown."""
     failure = outcome.failure
     cause = f"{intent_words(intent)}: {failure.cause}"
     if isinstance(outcome, CreateUnknown):
@@ -133,15 +130,13 @@ def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
 
 
 def settled_words(report: ResumeReport) -> list[str]:
-    """Returns a sentence for each intent whose outcome was unknown and is now known: its order was
-    found, or no order was created."""
+    """Returns a sentence for each outcome that was unknown and is now known: an order, or none."""
     settled = ("found", "withheld", "not_created")
     return [f"{end.what}: {end.said}" for end in findings(report) if end.kind in settled]
 
 
 def intent_words(intent: Intent) -> str:
-    """Returns a short description of an intent: ``0.5 BTC to ETH, standard``. The recipient's label
-    follows if the intent has one."""
+    """Returns a short description of an intent, as ``0.5 BTC to ETH, standard``."""
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     label = f", {intent.recipient_label}" if intent.recipient_label else ""
     return f"{amount} to {intent.token_out.symbol}, {intent.route}{label}"
@@ -151,8 +146,8 @@ def intent_words(intent: Intent) -> str:
 
 
 class RecentEvent(Struct, frozen=True):
-    """A state that an order reached at the time ``at``. ``order`` is the order's shortened id,
-    ``word`` the name of the state, and ``level`` sets its colour."""
+    """A state that an order reached. ``order`` is its shortened id, ``word`` the state's name, and
+    ``level`` sets the colour."""
 
     at: datetime
     order: str
@@ -163,9 +158,8 @@ class RecentEvent(Struct, frozen=True):
 def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
-    """Returns at most ``limit`` states from the journal, newest first. ``known`` returns the loaded
-    order of an id, or None. An order that ended because its swap was never signed is listed as not
-    signed, whatever state the service reported."""
+    """Returns the ``limit`` newest states in the journal, newest first. ``known`` returns a loaded
+    order by id. A swap that was never signed is listed so, whatever the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

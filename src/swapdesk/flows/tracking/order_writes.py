@@ -33,8 +33,8 @@ SLICE = 100
 
 
 class Writing(NamedTuple):
-    """A state of an order that waits to be written to the journal. ``ended`` is True once the REST
-    API confirmed that the order ended."""
+    """A state of an order to be written to the journal. ``ended`` says that the REST API confirmed
+    its end."""
 
     order: Order
     source: Source
@@ -42,10 +42,8 @@ class Writing(NamedTuple):
 
 
 class OrderWrites:
-    """Queues of order states that wait to be written to the journal. ``written`` is called on the
-    event loop with the ids of the orders to announce. It is called after each commit, and also if
-    the journal refused the commit. Changes of only amounts or times are announced before they are
-    written."""
+    """Queues of order states for the journal. ``written`` is called with the ids of orders to
+    announce, after each commit and also if the journal refused it."""
 
     def __init__(
         self,
@@ -56,8 +54,7 @@ class OrderWrites:
     ) -> None:
         self.pending: dict[str, Writing] = {}
         self._figures: dict[str, Writing] = {}
-        """By order id, the newest state of each order whose state differs from the written one only
-        in amounts and times. An order with a state in ``pending`` is not here."""
+        """By order id, states that differ from the written one only in amounts and times."""
         self._untold: set[str] = set()
         """Orders whose figures changed since the last announcement."""
         self._orders = orders
@@ -79,8 +76,8 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state that differs from the order's last state only in figures (amounts and
-        times). The journal gets it later than other states."""
+        """Queues a state of which only amounts and times are new. The journal gets it later than
+        others."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)
@@ -100,9 +97,8 @@ class OrderWrites:
             self._collecting = self._background.start("collecting figures", self._collect)
 
     async def flush(self) -> bool:
-        """Announces changed figures (amounts and times), then writes the queued states to the
-        journal and announces them. Queued figures are not written. Returns False if the journal did
-        not take all states."""
+        """Writes the queued states to the journal, except those that only change amounts and times,
+        and announces all. Returns False if the journal did not take them."""
         if self._untold:
             names, self._untold = list(self._untold), set()
             self._written(names)
@@ -129,9 +125,8 @@ class OrderWrites:
         return True
 
     async def finish(self) -> None:
-        """Stops the queues and writes all queued states and figures to the journal, in a worker
-        thread. If the caller is cancelled meanwhile, writes the remaining states at once, on the
-        event loop."""
+        """Stops the queues and writes everything queued in a worker thread or, if cancelled, at
+        once on the event loop."""
         self._finished = True
         self._due()
         tasks = [task for task in (self._flush, self._collecting) if task is not None]

@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 
 def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
-    """Returns the result of ``ask``, a function that reads the journal. If the journal cannot be
-    read, logs the error and returns ``otherwise``."""
+    """Returns the result of ``ask``, which reads the journal, or ``otherwise`` if the journal
+    cannot be read."""
     try:
         return ask()
     except JournalUnavailable as error:
@@ -44,15 +44,14 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """Reads from the journal how the order groups of batches are paid. The methods return None for
-    a group that another desk created, and raise JournalUnavailable."""
+    """Reads from the journal how batches pay their orders. Returns None for orders of another desk.
+    Raises JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Returns a value that differs from an earlier one if the state of the group's payment has
-        changed since."""
+        """Returns a value that changes with the payment of these orders."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns how far the deposit of one order in the group is paid."""
+        """Returns how far the deposit of one order of a batch is paid."""
 
 
 class BatchedOrders:
@@ -77,8 +76,7 @@ class BatchedOrders:
             self._groups[group].discard(tracked.service_id)
 
     def moved(self) -> Iterator[str]:
-        """Yields the ids of the orders whose group's payment changed in the journal since the last
-        call."""
+        """Yields the orders whose payment by a batch changed in the journal since the last call."""
         for group in [group for group, names in self._groups.items() if names]:
             before = self._marks.get(group, _NEVER)
             # One query for all orders of a group.
@@ -88,9 +86,9 @@ class BatchedOrders:
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``tracked`` with its payment, marked as created by a batch of this desk. Returns
-        it unchanged if the journal does not have the group that ``seen``, the order's newest state,
-        names. A group may be journaled after its orders were first seen."""
+        """Returns ``tracked`` with its payment and marked as created by a batch of this desk, if
+        the journal has the batch of ``seen``, the order's newest state. Call it again later if
+        not."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -102,9 +100,8 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``tracked`` with the state of its group's payment, read from the journal. Returns
-        it unchanged if it has no group, was confirmed individually at this desk, or has a deposit
-        that the service has seen."""
+        """Returns ``tracked`` with its payment by a batch. Unchanged if it belongs to none, was
+        confirmed singly, or has a deposit that the service has seen."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -121,9 +118,6 @@ _NEVER = object()
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Returns whether an order waits for its deposit or expired without one, according to the
-    service, and was not confirmed individually at this desk. Such an order may belong to a
-    batch."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -131,9 +125,7 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Returns whether the payment of the order's batch may still change what is shown of the order.
-    This holds while the order waits for its deposit, and if it expired after its money had left the
-    wallet."""
+    """Returns whether a batch's payment may still change what is shown of the order."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
@@ -144,8 +136,8 @@ def _waits(tracked: TrackedOrder) -> bool:
 
 
 def awaits_own_deposit(tracked: TrackedOrder) -> bool:
-    """Returns whether the order was confirmed at this desk and waits for its deposit. Always False
-    for a DEX swap, which has no deposit address."""
+    """Returns whether the order was confirmed here and waits for its deposit. False for a DEX swap,
+    which has none."""
     return tracked.intent is not None and not tracked.order.is_dex and _waits(tracked)
 
 
@@ -153,9 +145,9 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns how far this desk has paid a DEX swap. Returns None for any other order, and once the
-    service has seen the swap's transaction. For an expired, failed or deleted order, returns a
-    payment only if the swap was never signed. Raises JournalUnavailable."""
+    """Returns how far this desk has paid a DEX swap. None for other orders and once the service has
+    seen the transaction. After the order's end, only if the swap was never signed. Raises
+    JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None
     closed = display_of(order) in _CLOSED
@@ -179,14 +171,9 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Returns how far a DEX swap is paid whose transaction the service has not seen. Returns None
-    if nothing needs to be said about the payment: the transaction was or may have been sent, or the
-    venue settles the order (``settles``).
-
-    ``acts`` are the operations of the journal for this order: the create, then its steps.
-    ``closed`` is True if the service no longer waits for the payment; a payment that was not begun
-    by then will never be signed.
-    """
+    """Returns how far an unseen DEX swap is paid; None if its transaction may have been sent, or if
+    the venue settles it (``settles``). ``acts`` are the order's operations in the journal.
+    ``closed`` says that the service no longer waits, so that nothing will be signed."""
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
     failure: SwapFailure = "not-signed"
@@ -207,8 +194,8 @@ def swap_payment(
 
 
 def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
-    """Returns a phrase, without a full stop, that says where the money of an unpaid DEX swap is and
-    which approvals and signatures still allow somebody to take it."""
+    """Returns where the money of an unpaid DEX swap is and which approvals and signatures still
+    allow somebody to take it, without a full stop."""
     place = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     allowed = (State.SENT, State.DONE)

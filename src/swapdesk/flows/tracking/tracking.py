@@ -74,12 +74,9 @@ LOAD_STEP = 100
 
 
 class Tracker:
-    """The orders that this desk knows, kept up to date. Call :meth:`load_present` at the start,
-    :meth:`run` in a task, and read :meth:`orders`.
-
-    ``on_change`` is called with the ids of the orders that changed. It is called without ids if the
-    state of the stream or :attr:`skipped` changed.
-    """
+    """The orders that this desk knows, kept up to date. Call :meth:`load_present`, then :meth:`run`
+    in a task. ``on_change`` gets the ids of changed orders, or none if the stream or
+    :attr:`skipped` changed."""
 
     def __init__(
         self,
@@ -109,8 +106,7 @@ class Tracker:
         Another desk or command of this home may have created it and not have journaled it yet."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
-        """By the id of each order that the service did not know, the time at which the service
-        first said so."""
+        """When the service first said that it did not know an order, by its id."""
         self._over: dict[str, TrackedOrder] = {}
         """By order id, an order that ended, in the ended state that is not committed to the journal
         yet."""
@@ -179,8 +175,8 @@ class Tracker:
         return (self._known[name] for name in self._groups[Group.OPEN])
 
     def orders(self) -> list[TrackedOrder]:
-        """Returns the loaded orders, group after group in the sequence of :class:`Group`. Open
-        orders are sorted by deadline, the orders of every other group newest first."""
+        """Returns the loaded orders in the sequence of :class:`Group`, open ones by deadline, the
+        others newest first."""
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
@@ -205,10 +201,8 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads an order that was just written to the journal, for example because this desk
-        created it, and announces it. States that the stream reported earlier are merged into it.
-        Returns the order; if the journal does not have it, returns the order as loaded before, or
-        None."""
+        """Loads and announces an order that was just written to the journal. If it is not there,
+        returns the order as loaded before, or None."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -248,8 +242,8 @@ class Tracker:
         self._announce([service_id])
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Stores a payment to an order's deposit address that was found on a chain, and announces
-        the order. If the journal cannot be written, logs the error and stores nothing."""
+        """Stores and announces a payment to an order's deposit address that a chain showed. Stores
+        nothing if the journal cannot be written."""
         try:
             self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
@@ -259,16 +253,13 @@ class Tracker:
         self._announce([service_id])
 
     def _write_now(self, service_id: str) -> None:
-        """Writes a queued state of the order to the journal at once, so that the journal has a row
-        for the order."""
         writing = self._writes.pending.get(service_id)
         if writing is not None:
             self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
-        """Loads orders that another desk or command of this home has just journaled. Then reads
-        from the journal what changed for the loaded orders, at this desk or another: which payments
-        were made, and which problems the user has dealt with. Announces the changed orders."""
+        """Loads orders that another desk or command of this home has journaled, and what changed
+        for loaded ones: payments made, and problems put away. Announces the changes."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -301,9 +292,8 @@ class Tracker:
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Reads one order from the service, merges it and returns the merged order. Raises
-        ClientError. If the service answers 404, a loaded order is kept as last reported and marked
-        as gone."""
+        """Reads one order from the service and returns it merged. Raises ClientError. After a 404 a
+        loaded order is kept and marked as gone."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
@@ -315,15 +305,14 @@ class Tracker:
         return self._known.get(service_id)
 
     async def take(self, orders: Iterable[Order], source: Source = "read") -> None:
-        """Merges orders that the service returned, for example the orders of a group, into the
-        loaded orders, and commits them to the journal."""
+        """Merges orders that the service returned and commits them to the journal."""
         for order in orders:
             self._apply(order, source)
         await self._writes.flush()
 
     async def sweep(self) -> None:
-        """Reads every order that the service lists and merges it. If the list was complete, a
-        recent open order that is not listed is marked as gone. Raises ClientError."""
+        """Merges every order that the service lists. If the list was complete, missing recent open
+        orders are marked as gone. Raises ClientError."""
         skipped, whole, since = 0, False, self._clock.now()
         for page in range(1, MAX_PAGES + 1):
             answer = await self.read_page(page)
@@ -405,9 +394,8 @@ class Tracker:
             self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
-        """Returns the ids of open orders of the last 48 hours that no source has reported since the
-        time ``since``. Orders created just before that time are left out, because the service may
-        not list them yet."""
+        """Returns the ids of recent open orders that no source has reported since ``since``, except
+        those created just before."""
         return [
             tracked.service_id
             for tracked in self.running()
@@ -417,9 +405,8 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """Returns the ids of new orders that are loaded as foreign (not confirmed at this desk)
-        although another desk or command of this home created them. The stream reported such an
-        order before its creator had journaled it."""
+        """Returns the ids of orders that are loaded as foreign although this home created them,
+        because the stream was faster than the journal."""
         since = self._clock.now() - _NEW
         while self._unclaimed and next(iter(self._unclaimed.values())) < since:
             del self._unclaimed[next(iter(self._unclaimed))]
@@ -433,22 +420,18 @@ class Tracker:
         ]
 
     def _look_at_put_away(self) -> list[str]:
-        """Reads from the journal which orders with a trouble the user has dealt with, at this desk
-        or another. Returns the ids of the orders for which that changed."""
         away = told_by_journal(self._journal.orders.away, None)
         if away is None:
             return []
         return self._changed("away", {name: away.get(name) for name in self._troubled})
 
     def _look_at_chain_payments(self) -> list[str]:
-        """Reads from the journal the payments found on chains, by this desk or another. Returns the
-        ids of the orders whose payments changed."""
         self._looked = self._clock.monotonic()
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
     def _changed(self, member: str, values: Mapping[str, object]) -> list[str]:
-        """Sets the attribute ``member`` of the loaded orders to ``values``, a mapping by order id.
-        Returns the ids of the orders whose attribute changed."""
+        """Sets the attribute ``member`` of loaded orders to ``values``, by order id. Returns the
+        ids that changed."""
         moved = [
             name
             for name, value in values.items()
@@ -545,8 +528,7 @@ class Tracker:
     # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """Returns ``before`` with its deposit address hidden, because a newer state of the order
-        contradicts it. ``reason`` names the contradiction."""
+        """Returns ``before`` with its deposit address hidden, because ``reason`` contradicts it."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -556,9 +538,8 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before`` with a new verdict on its deposit address, if the estimated output in
-        ``seen`` (the newest state) now decides whether the address may be shown. Otherwise returns
-        ``before`` unchanged. Without a usable journal, the verdict can only hide the address."""
+        """Returns ``before`` with a new verdict on its deposit address if the output in ``seen``
+        decides that. Without a usable journal it can only hide the address."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -588,9 +569,8 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
-        """Makes ``after`` the order that is shown, in place of ``shown``. If the order has just
-        ended, it is shown in its ended state only once the journal has that state. ``written`` is
-        True if the new state was queued for the journal."""
+        """Shows ``after`` in place of ``shown``, but an ended order only once the journal has it.
+        ``written`` says that the state was queued for the journal."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -599,17 +579,14 @@ class Tracker:
             self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
-        """Shows and announces the orders with these ids. The journal has taken their queued states,
-        or could not take them for now."""
         names = list(ids)
         for over in [self._over.pop(name) for name in names if name in self._over]:
             self._put(over)
         self._announce(names)
 
     def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
-        """Runs ``work``, which asks the service about an order, in a task. Drops ``work`` if such a
-        task is under way for the order. If ``work`` fails, the next state that arrives for the
-        order starts it again."""
+        """Runs ``work`` about an order in a task, unless one is under way. After a failure the
+        order's next state starts it again."""
         if service_id in self._errands:
             work.close()
             return
@@ -626,9 +603,6 @@ class Tracker:
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     async def _repeat(self, intent: Intent, order: Order) -> None:
-        """Reads an order again from the service and compares it with its intent. This is called if
-        the first comparison, after the create request, failed or was interrupted. Loads the result
-        from the journal."""
         await self._flow.confirm_again(intent, order)
         self.adopt(order.service_id)
 
@@ -640,8 +614,6 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """Returns ``entry``, an order from the journal, completed with the time of its payment and
-        how far it is paid."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
@@ -650,9 +622,8 @@ class Tracker:
         return self._with_swap(tracked)
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
-        """Returns by order id the newest deposit that this home sent and that did not fail, None
-        for an order without such a deposit. Empty if the journal cannot be read. One query reads
-        all orders."""
+        """Returns the newest deposit that this home sent and that did not fail, by order id, or
+        None. Empty if the journal cannot be read."""
         sent = self._journal.orders.own_deposits
         made = told_by_journal(lambda: sent(names), None) if names else None
         if made is None:
@@ -665,8 +636,6 @@ class Tracker:
         return told_by_journal(lambda: seen(order.service_id), None) if arrived else None
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
-        """Returns ``tracked`` with the state of its DEX swap's payment, read from the journal. If
-        the journal cannot be read, the state is kept as it is."""
         payment = told_by_journal(
             lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
@@ -676,9 +645,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the order from the journal if ``before`` is None or if the journal has a
-        different verdict on the deposit address. Otherwise returns ``before``, also if the journal
-        does not have the order."""
+        """Returns the journal's order if its verdict on the deposit address differs from ``before``
+        or that is None; otherwise ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
@@ -691,9 +659,8 @@ class Tracker:
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
-    """Returns whether the service first saw the deposit between ``before`` and ``after``. If
-    ``before`` is None, only the state "deposit detected" counts, because an order in a later state
-    may have been paid long ago."""
+    """Returns whether the service first saw the deposit between ``before`` and ``after``. Without
+    ``before`` only the state "deposit detected" counts."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

@@ -19,8 +19,8 @@ from swapdesk.chain.addresses.evm import keccak
 
 
 class Artefact(Struct, frozen=True):
-    """A compiled contract: its runtime code, and the first storage slot of each variable. Variables
-    of a module are named ``module.variable``."""
+    """A compiled contract: its runtime code, and the first storage slot of each variable. A
+    module's variables are named ``module.variable``."""
 
     code: bytes
     abi: tuple[dict[str, Any], ...]
@@ -46,8 +46,8 @@ Storage = dict[int, int]
 
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
-    """Returns the storage slot of ``map[key]``, or of ``map[key][key]…`` for several keys, for a
-    map at ``slot``; keys are numbers or addresses."""
+    """Returns the storage slot of a map's entry, or of a nested map's for several keys. The map is
+    at ``slot``; its keys are numbers or addresses."""
     for key in keys:
         slot = int.from_bytes(
             keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"

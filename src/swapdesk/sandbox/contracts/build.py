@@ -65,14 +65,14 @@ declare them."""
 
 
 def contracts() -> list[str]:
-    """Returns the names of the contracts to compile. Sources that are modules, which other
-    contracts include, are left out."""
+    """Returns the names of the contracts to compile, without modules that other contracts
+    include."""
     return sorted(path.stem for path in SOURCES.glob("*.vy") if path.stem not in MODULES)
 
 
 def compiled(name: str) -> str:
-    """Returns the artefact of a contract as JSON text. The text is the same whenever sources and
-    compiler are the same."""
+    """Returns the artefact of a contract as JSON text, always the same for the same sources and
+    compiler."""
     from vyper.compiler import compile_from_file_input
     from vyper.compiler.input_bundle import FilesystemInputBundle
     from vyper.compiler.settings import Settings
@@ -93,8 +93,8 @@ def compiled(name: str) -> str:
 
 
 def digest(name: str, document: dict[str, Any]) -> str:
-    """Returns the SHA-256 of an artefact, its sources, the compiler version and this program, to
-    show whether the artefact is current."""
+    """Returns the SHA-256 of an artefact, its sources, the compiler version and this program. It
+    shows whether the artefact is current."""
     made_of = sha256(version("vyper").encode())
     sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
     for path in (Path(__file__), *sources):

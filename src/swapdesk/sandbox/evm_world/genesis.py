@@ -46,7 +46,7 @@ chain."""
 BUNDLER = "bundler"
 """Account that sends bundles of UserOperations, and is refunded their gas."""
 KEEPER = OPERATOR
-"""Account that sends the transactions which move the pools to the market's prices."""
+"""Account whose transactions bring the pools back to the market's prices."""
 
 COINS = 10**6 * 10**18
 """Wei for gas that each account of ``PARTIES``, and each wallet of an exchange, has in block 0."""
@@ -57,7 +57,7 @@ PARTIES = (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)
 
 def parties_of(key: bytes) -> dict[str, str]:
     """Returns the addresses of the accounts in ``PARTIES``, by name. They depend on ``key``, the
-    sandbox's secret, and not on the chain."""
+    sandbox's secret, but not on the chain."""
     return {name: checksummed("0x" + sandbox_key(key, name).address.hex()) for name in PARTIES}
 
 
@@ -138,7 +138,7 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 def contract_of(token: WorldToken) -> TokenContract:
     """Returns the contract of a token other than a coin. A token without a known address gets a
-    plain contract, whatever its symbol."""
+    plain contract, even if it has a known symbol."""
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -151,15 +151,15 @@ BASALT, FATHOM = "ba", "fa"
 """Codes of the venues that have pools."""
 
 STEADY_SWING = 30
-"""A token is steady if the largest drift of its price is below this many basis points. Steady
-tokens are traded against USDC."""
+"""A token is steady if its largest price drift is below this many basis points. Steady tokens are
+traded against USDC."""
 
 _FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
 """Fees of pools in parts of 10,000, by venue and by whether both tokens of the pool are steady."""
 _DEPTHS = ((10, 40_000_000), (40, 12_000_000), (100, 4_000_000))
 _SHALLOW = 1_500_000
-"""Dollars on each side of a Basalt pool on Ethereum for an asset whose rank is behind all entries
-of ``_DEPTHS``."""
+"""Dollars on each side of a Basalt pool on Ethereum for an asset ranked behind all of
+``_DEPTHS``."""
 _CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
 _FATHOM_PARTS = 25
 _SUPPLY_PARTS = 20
@@ -323,8 +323,8 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Returns the storage of ``Router`` or ``PermitRouter``. Each entry of ``pools`` names two
-    tokens and the pool of these tokens."""
+    """Returns the storage of ``Router`` or ``PermitRouter``. ``pools`` are triples of two tokens
+    and their pool."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -334,8 +334,7 @@ def router_storage(
 
 
 def addresses_storage(name: str, addresses: Mapping[str, str]) -> Storage:
-    """Returns the storage of a contract that stores only addresses; ``addresses`` maps the names of
-    its variables to them."""
+    """Returns the storage of a contract that stores only addresses, given by variable name."""
     slots = artefact(name).slots
     return {slots[variable]: number(address) for variable, address in addresses.items()}
 
@@ -349,13 +348,12 @@ ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
 SENDER_CREATOR = checksummed("0x" + seed_bytes("contract", "sender creator")[:20].hex())
 """Address of the contract that calls factories of smart accounts for the EntryPoint."""
 NOBODY = "0x000000000000000000000000000000000000dEaD"
-"""Owner of the implementation behind the smart accounts' proxies, so that nobody can ever control
-that implementation."""
+"""Owner of the code behind the smart accounts' proxies; nobody has its signing key."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
-"""Largest value in US dollars that the solver, and also the relayer, holds of each token that is in
-a pool."""
+"""Largest value in US dollars that the solver and the relayer each hold of a token that is in a
+pool."""
 _INVENTORY_PARTS = 25
 _KEEPER_TIMES = 3
 """The keeper's contract holds this many times the amount that a token's pools hold."""
@@ -370,8 +368,7 @@ Contracts = dict[str, tuple[str, Storage]]
 
 
 def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
-    """Returns the tokens that have a contract on an embedded chain: the enabled tokens of
-    ``tokens.tsv`` with an address."""
+    """Returns the enabled tokens of ``tokens.tsv`` that have a contract on an embedded chain."""
     return tuple(
         token
         for token in world_tokens().values()
@@ -386,8 +383,8 @@ _HONEST = frozenset(HONEST_ROWS)
 
 
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
-    """Returns the contracts and accounts of block 0 of a chain, by address, for the sandbox with
-    this ``sandbox.key``."""
+    """Returns the contracts and accounts of a chain's block 0, by address. ``key`` is the
+    ``sandbox.key``."""
     parties = parties_of(key)
     allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
@@ -483,7 +480,7 @@ def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
     """Returns a token's balances and allowances in block 0, without the exchanges' wallets. The
-    treasury holds the rest of the supply."""
+    treasury gets the rest of the supply."""
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:
@@ -502,8 +499,6 @@ def _accounts(
 
 
 def _supply(token: WorldToken) -> int:
-    """Returns the asset's circulating supply in base units. Every chain has all of it, not a
-    share."""
     supply = token.asset.supply if token.asset is not None else None
     return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
 

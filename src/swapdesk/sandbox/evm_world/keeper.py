@@ -49,8 +49,8 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to sell to a pool, fee included, so that ``reserve_in`` over
-    ``reserve_out`` becomes ``ratio``. Rounded down; 0 if the ratio is already that high."""
+    """Returns the amount to sell to a pool, fee included, that raises ``reserve_in`` over
+    ``reserve_out`` to ``ratio``. Rounded down; 0 if the ratio is that high already."""
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -78,22 +78,23 @@ units."""
 
 
 def market_ratio(pool: Pool, prices: Mapping[str, Decimal]) -> Fraction:
-    """Returns the ratio of ``reserve0`` to ``reserve1`` that a pool would have at the market's
-    prices. ``prices`` are in dollars, by asset."""
+    """Returns the ratio of ``reserve0`` to ``reserve1`` that matches the market's prices, which are
+    dollars by asset."""
     return Fraction(_unit_price(pool.token1, prices)) / _unit_price(pool.token0, prices)
 
 
 def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
-    """Returns how far a pool is from the market: the relative difference between its ratio of
-    reserves and ``ratio``; 0 at the market."""
+    """Returns how far a pool is from the market: the relative difference of its reserves' ratio
+    from ``ratio``."""
     return abs(Fraction(reserve0, reserve1) / ratio - 1)
 
 
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
-    """Returns the swaps that bring deviating pools back to the market price, the furthest first,
-    within the keeper's token balances ``held``. ``prices`` are dollars by asset."""
+    """Returns the swaps that bring deviating pools back to the market price, the furthest first.
+    ``prices`` are dollars by asset. No swap sells more than ``held``, the keeper's token
+    balances."""
     left = dict(held)
     off = [
         (deviation(state.reserve0, state.reserve1, ratio), state, ratio)
@@ -139,13 +140,14 @@ def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
 EVERY_SECONDS = 5.0
 """Seconds between two checks of a chain's pools."""
 STALE_SECONDS = 15.0
-"""Age in seconds from which pool prices are too old to quote: a request then waits until the keeper
-has adjusted them to the market."""
+"""Age in seconds at which pool prices are too old to quote. A request then waits until the keeper
+has brought them to the market."""
 BEAT_SECONDS = 3.0
-"""Requests do not wait for adjusted pools if the next block is more seconds away than this."""
+"""A request does not wait for the keeper's changes to pools if the next block is more seconds away
+than this."""
 WAKING_SECONDS = 10.0
-"""Longest time in seconds that a request waits for the pools to be moved. After that the chain
-answers from its current state."""
+"""Longest time in seconds that a request waits for the keeper. Then it is answered from the current
+prices of the pools."""
 _GAS, _STEP_GAS = 100_000, 160_000
 """Gas limit of one transaction without its steps, and of each step; unused gas is not paid."""
 
@@ -165,8 +167,8 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Moves the pools of a node's chains to the market's prices. A chain's pools are only moved
-    while the chain is used."""
+    """Keeps the prices of the pools on a node's chains at the market's, as long as a chain is
+    used."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -175,8 +177,8 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records that a chain is used, and has its pool prices compared with the market. Waits up
-        to WAKING_SECONDS for that if they are older than STALE_SECONDS."""
+        """Records that a chain is used, and compares its pool prices with the market. If they are
+        older than STALE_SECONDS, waits up to WAKING_SECONDS until they are corrected."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -212,8 +214,8 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Brings deviating pools of a chain to the market price and returns the transaction's hash.
-        None if nothing is to do or the previous transaction is pending. Raises Problem."""
+        """Brings deviating pools of a chain to the market price; returns the transaction's hash.
+        None if there is nothing to do or the previous transaction is pending. Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):

@@ -60,8 +60,8 @@ CREATE INDEX IF NOT EXISTS accounts_now ON accounts (due_now) WHERE due_now IS N
 
 
 class OtherWorld(Exception):
-    """Raised if a data directory cannot be used by this release, because its database has another
-    schema or its tokens were issued from other tables."""
+    """Raised if this release cannot use a data directory: its database has another schema, or its
+    tokens come from other tables."""
 
 
 class Database:
@@ -146,12 +146,13 @@ def written(faults: Iterable[str]) -> str | None:
 
 
 _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
-"""Columns of a leg. A change of these columns alone is not reported as news of the leg."""
+"""Columns of a leg whose change alone is not reported as news."""
 
 
 class AccountRows:
-    """The table ``accounts``: one row for each leg at an exchange. Change rows only inside a
-    transaction. ``on_change`` gets the venue and key of each leg whose reported state changed."""
+    """The table ``accounts``, with a row for each leg at an exchange. Change rows only inside a
+    transaction. ``on_change`` is called with the venue and key of each leg whose reported state
+    changed."""
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
         self.on_change: Callable[[str, str], None] = lambda venue, key: None
@@ -166,9 +167,9 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the leg that a payment to this address and tag belongs to, or None. A leg without
-        a tag matches any tag. Among legs that shared the address, the open one counts, or else the
-        last."""
+        """Returns the leg that a payment to this address and tag belongs to, or None. If no leg has
+        the tag, the leg without a tag counts. If several legs had the address in turn, the open one
+        counts, or else the last."""
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
             row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
@@ -203,8 +204,8 @@ class AccountRows:
         return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
 
     def count(self, deposit: sqlite3.Row) -> bool:
-        """Marks a deposit as confirmed; returns True if all deposits of its leg that arrived before
-        the deadline are confirmed now."""
+        """Marks a deposit as confirmed. Returns True if now all deposits of its leg are confirmed
+        that arrived in time."""
         self._connection.execute(
             "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
             (deposit["id"],),
@@ -218,8 +219,8 @@ class AccountRows:
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """Writes columns of a leg at the end of a step. The due times ``due_world`` and ``due_now``
-        are cleared unless they are among the columns."""
+        """Writes columns of a leg at the end of a step. The due times are cleared unless they are
+        among the columns."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -228,8 +229,7 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports that the state of a leg changed. It is for changes that are stored elsewhere than
-        in the leg's own row."""
+        """Reports a change of a leg's state that is stored elsewhere than in its own row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:

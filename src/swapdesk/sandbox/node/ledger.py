@@ -49,7 +49,7 @@ class SignedPayment(Struct, frozen=True):
 
 class IncomingPayment(Struct, frozen=True):
     """A payment read from a block. ``position`` identifies it within its transaction. ``token`` is
-    a contract or mint, None for the coin. ``seconds`` count from 1970."""
+    a contract or mint, None for the coin. ``seconds`` counts from 1970."""
 
     hash: str
     position: int
@@ -66,17 +66,14 @@ Inclusion = tuple[int, bool]
 
 
 class ChainWallets(Protocol):
-    """The sandbox's wallets on one embedded chain.
-
-    All methods except ``address`` and ``is_open`` open the chain if it is not open yet.
-    """
+    """The sandbox's wallets on one embedded chain. All methods but ``address`` and ``is_open`` open
+    the chain if needed."""
 
     name: str
     began: int
     """Height of the last block at which nobody can have been paid on the chain yet."""
     at_once: int
-    """Number of blocks that are read in one step; how far the chain was read is stored after each
-    step."""
+    """Number of blocks that are read in one step, after which progress is stored."""
 
     @property
     def is_open(self) -> bool:
@@ -116,8 +113,8 @@ class ChainWallets(Protocol):
 
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
-"""Value in US dollars of each token that the faucet holds at genesis. ``VENUE_DOLLARS`` is the same
-for each hot wallet of an exchange."""
+"""Value in US dollars of each token that the faucet holds at genesis; ``VENUE_DOLLARS`` is that of
+each exchange's hot wallet."""
 
 _MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
@@ -139,8 +136,8 @@ CUSTOMER = "customer "
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
-    """Yields the wallets that hold a token at genesis, each as (name of the wallet, smallest
-    units). Yields nothing for a token without a price."""
+    """Yields the wallets that hold a token at genesis, as (name, smallest units). None without a
+    price."""
     for venue, number, units in _reserves(token):
         yield PAYER if venue is None else hot_wallet_name(venue, number), units
 
@@ -156,8 +153,8 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns how many smallest units ``dollars`` buy at the base price, in whole tokens and
-    limited on Solana to what 64 bits can hold. Raises ValueError without a price."""
+    """Returns how many smallest units ``dollars`` buy at the base price, in whole tokens, and on
+    Solana limited to what 64 bits can hold. Raises ValueError if the token has no price."""
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
@@ -176,9 +173,9 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table ``payments``; ``units`` are smallest units. ``wallet`` and ``number``
-    identify a payment signed by the sandbox. A leg's deposit has the leg's id in ``account``, and
-    is ``late`` after the deadline."""
+    """A row of the table ``payments``, in smallest units. If a wallet of the sandbox signed it,
+    ``wallet`` and ``number`` identify it. If it is a leg's deposit, ``account`` is the leg's id,
+    and ``late`` means after the deadline."""
 
     id: int = 0
     cause: str
@@ -223,7 +220,7 @@ class Ledger:
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Payment, Moment], None] = lambda payment, at: None
         """Called with each payment that arrives at an address and the time, in the transaction that
-        books it."""
+        books the payment."""
 
     # Wallets
 
@@ -313,8 +310,8 @@ class Ledger:
         at: Moment,
     ) -> Payment:
         """Pays units of a token, at most once for each ``cause``, such as ``payout:7``; a repeated
-        call returns the first payment. Raises Problem for an amount of 0 or a different
-        repetition."""
+        call returns the first payment. Raises Problem if the amount is 0 or a repeated call differs
+        from the first."""
         done = self.paid(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
@@ -371,7 +368,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment that was read from a block and goes to an exchange (``venue``)."""
+        """Books a payment to an exchange that was read from a block."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -387,8 +384,8 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs an expired payment again, which must be in no block. The balances stay unchanged,
-        because the payment was booked when it was first signed."""
+        """Signs an expired payment again, which must be in no block. Balances stay as booked at the
+        first signature."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]
@@ -398,7 +395,7 @@ class Ledger:
         self.change(payment, hash=signed.hash, raw=signed.raw, expires=signed.expires)
 
     def bounce(self, payment: Payment) -> None:
-        """Reverses the booking of a payment that failed on its chain, so that its cause can be paid
+        """Undoes the booking of a payment that failed on its chain, so that its cause can be paid
         again."""
         token = world_tokens()[payment.token]
         if _is_exchange(payment.wallet or ""):
@@ -414,7 +411,7 @@ class Ledger:
 
     def count(self, chain: str, height: int, at: Moment) -> None:
         """Makes deposits on an embedded chain due at the time ``at`` if they have enough
-        confirmations at ``height``, that of the newest block."""
+        confirmations. ``height`` is the newest block's."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -468,6 +465,6 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns whether the wallet belongs to an exchange. Only those have a balance in the ledger on
-    embedded chains."""
+    """Returns whether the wallet belongs to an exchange. On embedded chains only those have a
+    balance in this ledger."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

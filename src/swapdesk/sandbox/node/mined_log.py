@@ -51,10 +51,8 @@ class LogDamaged(Exception):
 
 
 class MinedLog:
-    """The snapshot and the log of one chain, for use by one thread only.
-
-    Files have mode 0600. Call ``read`` before the first ``append``.
-    """
+    """The snapshot and the log of one chain, for one thread only. Call ``read`` before the first
+    ``append``."""
 
     def __init__(self, directory: Path, name: str) -> None:
         make_directories(directory)
@@ -65,8 +63,8 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """Returns the snapshot, None if there is none, and all later payloads in sequence. Drops a
-        last frame that a crash left incomplete. Raises LogDamaged."""
+        """Returns the snapshot (None if there is none) and all later payloads in sequence, without
+        a last one that a crash left incomplete. Raises LogDamaged."""
         snapshot = self.snapshot()
         self._open_log()
         for stale in self._directory.glob(f"{self._name}.*.log"):
@@ -174,8 +172,6 @@ def _frame(payload: bytes) -> bytes:
 
 
 def _frames(content: bytes, path: Path) -> Iterator[tuple[bytes, int]]:
-    """Yields each payload and the offset of its end, up to an incomplete last frame. Raises
-    LogDamaged."""
     start = 0
     while start + _HEAD <= len(content):
         length = int.from_bytes(content[start : start + 4], "big")

@@ -68,8 +68,8 @@ logger = logging.getLogger(__name__)
 
 
 PACE_KEPT_MS = 60_000
-"""Milliseconds of sandbox time after which an idle node stores its time again, so that sandbox time
-never falls far back."""
+"""Milliseconds of sandbox time after which an idle node stores its time again. Otherwise sandbox
+time could fall back."""
 
 
 _FEE_WEI = 10**17
@@ -79,8 +79,7 @@ payment."""
 
 
 class OtherTerms(Exception):
-    """Raised if the stored data began with another seed or other chain ids than those that are
-    asked for."""
+    """Raised if the stored data began with another seed or other chain ids than asked for."""
 
     def __init__(self, stored: str) -> None:
         super().__init__(f"this data directory was made with {stored}")
@@ -109,8 +108,8 @@ Handler = tuple[type[RequestModel], Callable[[Any], Any]]
 
 
 class Node:
-    """The time, the ledger and the exchanges' books of one sandbox, in one database. A ``seed`` or
-    ``speed`` of None means the stored one. Raises OtherTerms if the data began with another
+    """The time, the ledger and the exchanges' books of one sandbox, in one database. If ``seed`` or
+    ``speed`` is None, the stored value is used. Raises OtherTerms if the data began with another
     seed."""
 
     def __init__(
@@ -138,8 +137,8 @@ class Node:
         self.faults = self.accounts.faults.waiting
         self.chains: Embedding
         self.solana: SolanaNode
-        """The embedded Solana chain. ``solana`` and ``chains`` are set only in a process that runs
-        the embedded chains."""
+        """The embedded Solana chain; set only in a process that runs the embedded chains, like
+        ``chains``."""
         try:
             with self.database.transaction():
                 self.ledger.issue()
@@ -152,8 +151,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Stores ``asked`` under ``name``, such as ``chain ids``, as a value that never changes.
-        Raises OtherTerms if another value is stored already."""
+        """Stores a value that never changes, such as ``chain ids``. Raises OtherTerms if another is
+        stored."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -166,8 +165,8 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Calls a method after doing all that is due; returns its result or an awaitable of it.
-        ``venue_legs`` only reads. Raises Problem."""
+        """Does all that is due, then calls a method; returns its result or an awaitable of it.
+        ``venue_legs`` changes nothing. Raises Problem."""
         if method != "venue_legs":
             self.step()
         if self.faults.down():
@@ -288,15 +287,14 @@ class Node:
     async def _pay_as(
         self, customer: str, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
-        """Pays a deposit from a customer's account, after giving that account enough money."""
         account = self.ledger.customer(token.chain, customer)
         if self.ledger.paid(_cause(params)) is None:
             await self._fill(token, account, int(params.units))
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Gives a customer's account the coins and tokens that a payment lacks, with a random
-        surplus. Returns once the gifts are in a block."""
+        """Gives a customer's account more than it lacks for a payment, so that the gift does not
+        reveal the amount. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
@@ -359,8 +357,8 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node; requests need the node's token. Paths of ``chains`` go to
-    that application, which needs none."""
+    """The ASGI application of a node; requests need the node's token. Requests on the paths of
+    ``chains`` go to that application without a token."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
@@ -446,8 +444,8 @@ def open_node(
     ids: ChainIds = "sandbox",
     pools: bool = True,
 ) -> Node:
-    """Opens the node of a data directory. With ``pools``, pool prices follow the market. Raises
-    OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
+    """Opens the node of a data directory. If ``pools`` is True, pool prices follow the market.
+    Raises OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
     solana_wallets = SolanaWallets(key)
@@ -499,11 +497,8 @@ _News = tuple[str, str, str]
 
 
 class EventSender:
-    """Sends events to the service.
-
-    ``url`` is the service's address with ``/v2``, ``key`` is the ``sandbox.key``, and ``rng`` draws
-    the ids of events.
-    """
+    """Sends events to the service at ``url``, which ends in ``/v2``. ``key`` is the
+    ``sandbox.key``; ``rng`` draws the ids of events."""
 
     def __init__(
         self,
@@ -522,8 +517,8 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Queues an event for sending. ``source`` is a venue's code or ``bundler``. The event's
-        ``data`` is ``{name: value}``, for example the changed order's ``orderId``."""
+        """Queues the event ``{name: value}``, for example with the changed ``orderId``. ``source``
+        is a venue's code or ``bundler``."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]

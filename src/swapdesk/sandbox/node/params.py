@@ -35,8 +35,8 @@ class NoParams(RequestModel):
 
 
 class ClockSet(RequestModel):
-    """Moves the sandbox's clock forward by ``advance`` seconds of sandbox time, or sets ``speed``,
-    how many times faster world time runs than sandbox time."""
+    """Moves the sandbox's clock forward by ``advance`` seconds, or sets ``speed``, how many times
+    faster world time runs."""
 
     advance: Advance | None = None
     speed: Speed | None = None
@@ -75,8 +75,8 @@ class LegsOf(RequestModel):
 
 class OpenLeg(AccountOf):
     """One leg of an order at a venue, in smallest units. ``minimum`` is the least that the venue
-    swaps; a ``fixed`` leg swaps no more than ``units_in``. ``payout_wallet`` numbers hot wallets
-    from 0, None means the first."""
+    swaps. A ``fixed`` leg swaps no more than ``units_in``. ``payout_wallet`` is the hot wallet's
+    number from 0; None means the first."""
 
     token_in: ObjectId
     token_out: ObjectId
@@ -101,8 +101,8 @@ class SendOn(AccountOf):
 
 
 class FaultAdd(RequestModel):
-    """A fault of an order, a venue's next legs or a chain's node. It happens ``times`` times, by
-    default once; ``node_down`` by default until cleared."""
+    """A fault of an order, of a venue's next legs or of a chain's node. It happens ``times`` times.
+    The default is once; for ``node_down`` until cleared."""
 
     fault: Annotated[str, Identity(64)]
     service_id: OrderId | None = None

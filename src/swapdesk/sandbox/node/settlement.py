@@ -48,8 +48,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to the leg that received it, as late if the leg no longer takes
-        deposits. A wrong tag or token is not credited."""
+        """Credits a payment to the leg that received it. It counts as late if the leg no longer
+        takes deposits. A payment with a wrong tag or token is not credited."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -64,8 +64,6 @@ class Settlement:
             self._rows.settle(row, status=LegStatus.CONFIRMING)
 
     def _due(self, payment: Payment, confirmations: int) -> int | None:
-        """Returns the world time, in milliseconds, of a payment's last needed confirmation; None on
-        an embedded chain."""
         if payment.chain in self._ledger.embedded or payment.height is None:
             return None
         chain = chains_by_name()[payment.chain]
@@ -75,7 +73,7 @@ class Settlement:
 
     def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
         """Takes the next step of a leg that is due: expiry, payout or completion. The first
-        ``skipped_wallets`` hot wallets do not pay out."""
+        ``skipped_wallets`` hot wallets do not make the payout."""
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
@@ -86,8 +84,8 @@ class Settlement:
             self._rows.settle(row, status=paid)
 
     def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
-        """Swaps, refunds (if too small) or holds (if not ``verified``) the leg's confirmed deposit
-        of ``arrived`` units."""
+        """Handles the leg's confirmed deposit of ``arrived`` units: it is swapped, refunded if too
+        small, or held if not ``verified``."""
         if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
         elif verified:
@@ -117,14 +115,14 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed; the venue keeps the deposit. If ``declined``, the service must say
-        by ``send_on`` where to forward it."""
+        """Ends a leg as failed; the venue keeps the deposit. If ``declined`` is True, the service
+        is to call ``send_on`` to say where the deposit goes."""
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """Refunds a deposit of ``arrived`` units minus the venue's fee. Without a refund address or
-        a remainder the venue keeps it."""
+        """Refunds a deposit of ``arrived`` units minus the venue's fee. If there is no refund
+        address or the fee takes everything, the venue keeps the deposit."""
         refund = None
         if row["refund_address"] is not None:
             source, held = self._holder(row), self._held(row, arrived)
@@ -133,8 +131,9 @@ class Settlement:
         self._rows.settle(row, status=status, arrived=str(arrived))
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
-        """Forwards the held deposit of a failed leg, once; a repeated call returns the first
-        payment. Raises Problem if nothing is held, too little, or it went to another address."""
+        """Forwards the held deposit of a failed leg. A repeated call returns the first payment.
+        Raises Problem if nothing is held, the deposit is too small, or it went to another
+        address."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
         if done is not None:
@@ -175,8 +174,6 @@ class Settlement:
         return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
-        """Returns the address whose balance contains the leg's deposit; on an embedded chain the
-        venue's first hot wallet."""
         if row["chain"] in self._ledger.embedded:
             return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
         return str(row["address"])
@@ -234,8 +231,8 @@ class Settlement:
     # Deposits after the deadline
 
     def return_late(self, row: sqlite3.Row, deposit: sqlite3.Row, at: Moment) -> None:
-        """Refunds a deposit that arrived after the deadline. The venue keeps it if there is no
-        refund address or the fee leaves nothing to refund."""
+        """Refunds a deposit that arrived after the deadline. If there is no refund address or the
+        fee takes everything, the venue keeps the deposit."""
         refund = None
         if row["refund_address"] is not None:
             units, cause = int(deposit["units"]), f"late:{deposit['id']}"
@@ -248,8 +245,8 @@ class Settlement:
     # What became of payments
 
     def refunds(self, row: sqlite3.Row) -> list[Payment]:
-        """Returns the payments by which a leg's deposit, or the part of it that was not swapped,
-        was refunded or forwarded."""
+        """Returns the payments by which a leg's deposit, or part of it, was refunded or
+        forwarded."""
         causes = [f"{kind}:{row['id']}" for kind in ("excess", "refund", "send on")]
         returned = [payment for cause in causes if (payment := self._ledger.paid(cause))]
         if returned or row["status"] != LegStatus.REFUNDED:
@@ -265,14 +262,14 @@ class Settlement:
             self.advance(row, self._clock.moment())
 
     def renewed(self, payment: Payment) -> None:
-        """Reports that a leg's state changed, because one of its payments was signed again and has
-        a new hash."""
+        """Reports that a leg's state changed: one of its payments was signed again and has a new
+        hash."""
         row = self._rows.of_cause(payment.cause)
         if row is not None:
             self._rows.tell(row)
 
     def bounced(self, payment: Payment) -> None:
-        """Updates the leg whose payment failed on its chain: the venue holds the money again, and
+        """Updates the leg whose payment failed on its chain. The venue holds the money again, and
         the leg is not completed."""
         row, kind = self._rows.of_cause(payment.cause), payment.cause.partition(":")[0]
         if row is None:
@@ -297,8 +294,8 @@ def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
 
 
 class ChainBooks:
-    """Updates the exchanges' books from the blocks of all embedded chains. Call ``follow`` before
-    anything that is due is done."""
+    """Updates the exchanges' books from the embedded chains' blocks. Call ``follow`` before doing
+    anything that is due."""
 
     def __init__(
         self,
@@ -317,8 +314,8 @@ class ChainBooks:
         """Number of the last block read, by chain."""
 
     def follow(self) -> None:
-        """Reads every open chain up to its newest block, and submits those signed payments that are
-        in no block."""
+        """Reads every open chain up to its newest block, and submits signed payments that are in no
+        block."""
         for name, wallets in self._ledger.embedded.items():
             if wallets.is_open:
                 self._read_blocks(name, wallets)
@@ -348,8 +345,6 @@ class ChainBooks:
         self._ledger.count(name, height, self._clock.moment())
 
     def _begin(self, name: str, wallets: ChainWallets) -> int:
-        """Returns the height from which to read the chain: after what an earlier run read, or at
-        the current height if no leg uses it yet."""
         stored = self._database.get(f"read {name}")
         if stored is not None:
             return int(stored)

@@ -38,12 +38,12 @@ ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = 
     "refund": Settlement.give_back,
     HOLD: partial(Settlement.accept, verified=False),
 }
-"""How a confirmed deposit is handled under each fault; the first that a leg has applies."""
+"""How a confirmed deposit is handled under each fault. If a leg has several faults, the first in
+this order applies."""
 
 
 class OrderFaults:
-    """The faults of existing legs, and the faults for legs that are not opened yet
-    (``waiting``)."""
+    """The faults of existing legs, and those for legs not opened yet (``waiting``)."""
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the existing leg of its order, or else keeps it for the next ``times``
-        legs. Raises Problem if it cannot apply."""
+        """Applies a fault to the existing leg of its order, or keeps it for the next ``times``
+        legs. Raises Problem if it can apply to neither."""
         with self._database.transaction():
             if fault.fault == RELEASE:
                 self._release(fault)
@@ -73,8 +73,7 @@ class OrderFaults:
                 self.waiting.set(fault.fault, *chosen, times=fault.times, leg=fault.leg)
 
     def clear(self) -> None:
-        """Removes all faults that have not been carried out. Deposits that an exchange holds for a
-        check are released."""
+        """Removes all faults that were not carried out, and releases deposits held for a check."""
         self.waiting.active.clear()
         with self._database.transaction() as connection:
             connection.execute("UPDATE accounts SET fault = NULL WHERE fault IS NOT NULL")
@@ -83,8 +82,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Uses up the waiting faults for a new leg, one of each name, and returns the columns that
-        they set in its row."""
+        """Applies the waiting faults, one of each name, to a new leg; returns the columns that they
+        set in its row."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -99,8 +98,7 @@ class OrderFaults:
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """Handles the confirmed deposit of a leg: as one of the leg's faults says, or by accepting
-        the deposit."""
+        """Handles the confirmed deposit of a leg, as a fault prescribes or by accepting it."""
         arrived = self._rows.credited(row["id"])
         for name, on_deposit in ON_DEPOSIT.items():
             if name in faults_of(row):
@@ -136,8 +134,8 @@ class OrderFaults:
             ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
     def _release(self, fault: FaultAdd) -> None:
-        """Releases an order's or exchange's deposits that are held for a check, and stops holding
-        later ones. Raises Problem if there are none."""
+        """Releases deposits of an order or exchange that are held for a check, and stops holding
+        later ones. Raises Problem if there is nothing to release."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -164,8 +162,8 @@ class OrderFaults:
 
 
 def selected_by(fault: FaultAdd) -> tuple[str, str]:
-    """Returns the selector of a fault and the selected value: ``venue`` and its code, or
-    ``serviceId`` and the order's id."""
+    """Returns a fault's selector and value: ``venue`` and its code, or ``serviceId`` and the
+    order's id."""
     if fault.venue is not None:
         return "venue", fault.venue
     return "serviceId", fault.service_id or ""
@@ -178,7 +176,7 @@ def deposit_place(
     rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow, key: str
 ) -> tuple[str, str | None]:
     """Returns the address and tag (None for no tag) for the deposit of a new leg. Raises Problem if
-    all static addresses are in use."""
+    open legs occupy all static addresses."""
     name = chain.short_name
     if venue.static_deposits:
         for number in range(STATIC_ADDRESSES):
@@ -218,8 +216,8 @@ class VenueAccounts:
     # What clients ask
 
     def open(self, leg: OpenLeg) -> dict[str, object] | None:
-        """Opens a leg and returns the deposit to make; a repeated call with its key returns the
-        same deposit. Raises Problem if the key belongs to a different leg."""
+        """Opens a leg and returns the deposit to make. A repeated call with the leg's key returns
+        the same deposit. Raises Problem if that key belongs to a different leg."""
         existing = self._rows.by_key(leg.venue, leg.key)
         if existing is not None:
             same = ("token_in", "token_out", "payout_address", "payout_tag")
@@ -309,8 +307,7 @@ class VenueAccounts:
         }
 
     def send_on(self, asked: SendOn) -> Payment:
-        """Forwards the deposit of a failed leg to another address; returns the payment. Raises
-        Problem."""
+        """Forwards the deposit of a failed leg and returns the payment. Raises Problem."""
         row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")
@@ -320,8 +317,8 @@ class VenueAccounts:
     # What time does
 
     def step(self) -> int:
-        """Does everything that is due in the books, the oldest first. Returns the number of steps
-        that were taken."""
+        """Does everything that is due in the books, the oldest first; returns the number of
+        steps."""
         steps = 0
         self.chains.follow()
         while (due := self._rows.next_due(self._clock.moment())) is not None:

@@ -25,15 +25,14 @@ class Moment(Struct, frozen=True):
 
 
 class ClockRecord(Struct, frozen=True):
-    """The stored time of the node: milliseconds by which sandbox time is ahead of the machine's
-    clock, and the moment from which world time runs at ``speed``."""
+    """The stored time of the node: by how many milliseconds sandbox time is ahead of the machine's
+    clock, and since when world time has run at ``speed``."""
 
     offset: int
     speed: Decimal
     anchor: Moment
     latest: int
-    """The newest sandbox time that was read, in milliseconds. Sandbox time never falls back below
-    it."""
+    """The newest sandbox time that was read, in milliseconds; it never falls below this."""
 
 
 class WorldClock:
@@ -74,15 +73,14 @@ class WorldClock:
         return self.moment().now
 
     def advance(self, milliseconds: int) -> None:
-        """Moves sandbox time forward. Whatever falls due in the skipped time is still done."""
+        """Moves sandbox time forward. What falls due in the skipped time is still done."""
         pace = self._pace
         offset = pace.offset + milliseconds
         self._pace = ClockRecord(offset, pace.speed, pace.anchor, self.moment().now)
         self._clock.advance_to(offset / 1000)
 
     def set_speed(self, speed: Decimal) -> None:
-        """Changes the speed of world time from now on; the world time reached so far stays. Raises
-        ValueError if the speed is out of range."""
+        """Changes the speed of world time from now on. Raises ValueError if it is out of range."""
         if not SLOWEST <= speed <= FASTEST:
             raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
         here = self.moment()
@@ -90,8 +88,8 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """Returns when something became due, in both times: at ``world`` or, if that is None, at
-        the sandbox time ``now``. Milliseconds."""
+        """Returns when something became due, as both times: at ``world`` or, if that is None, at
+        the sandbox time ``now``, in milliseconds."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)
@@ -104,6 +102,6 @@ class WorldClock:
         return chain.first_height + at.world // chain.block_ms
 
     def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> int:
-        """Returns the world time in milliseconds at which a transfer in the block at height
-        ``included`` has that many confirmations."""
+        """Returns the world time in milliseconds at which a transfer in the block ``included`` has
+        that many confirmations."""
         return (included + confirmations - 1 - chain.first_height) * chain.block_ms

@@ -139,11 +139,8 @@ def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) 
 
 
 def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
-    """Returns an empty block after ``parent``, without a hash.
-
-    Its timestamp is never before the parent's; blocks within the same second have the same
-    timestamp.
-    """
+    """Returns an empty block after ``parent``, without a hash. Its timestamp is never before the
+    parent's."""
     return Block(
         number=parent.number + 1,
         timestamp=max(parent.timestamp, timestamp),

@@ -72,8 +72,7 @@ _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
 
 
 def refused(failed: FailedOp) -> Problem:
-    """Returns the JSON-RPC error for an operation that the EntryPoint refused (``failed``), with
-    the bundler's error code for that reason."""
+    """Returns the bundler's JSON-RPC error for an operation that the EntryPoint refused."""
     code = _CODES.get(failed.code, BundlerCode.REJECTED)
     if failed.code.startswith("AA3"):
         code = BundlerCode.PAYMASTER
@@ -89,8 +88,7 @@ bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
 """Largest gas limit of one bundle. It leaves room in a block for other transactions."""
 _NOBODY = "the sender does not stand"
-"""Message of the error if the EntryPoint fails without data. That happens if the sending account
-has no code."""
+"""Error message if the EntryPoint fails without data, because the sending account has no code."""
 MOST_DATA = 16_384
 MOST_SIGNATURE = 1_024
 MOST_FACTORY_DATA = 1_004
@@ -101,8 +99,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a gas limit for a bundle that leaves each operation its own limits, although nested
-    calls withhold 1/64 of the gas."""
+    """Returns a gas limit for a bundle that suffices for the limits of all its operations, although
+    nested calls withhold 1/64 of the gas."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -111,8 +109,8 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns the gas that a bundle with only this operation needs in addition to the operation's
-    limits for verification and calls."""
+    """Returns the gas that a bundle of this operation alone needs besides the operation's limits
+    for verification and calls."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -144,9 +142,9 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Simulates a bundle and returns the errors of operations that would fail, by position. After
-    one that the EntryPoint refuses, all later ones are included. Raises Problem if no operation is
-    to blame."""
+    """Simulates a bundle and returns the errors of operations that would fail, by position. If the
+    EntryPoint refuses one, it and all later ones are returned. Raises Problem if the failure names
+    no operation."""
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -239,8 +237,8 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 
 MIN_BUMP_PERCENT = 10
-"""A replacement must exceed both fees of the operation that it replaces by at least this many
-percent."""
+"""Percent by which both fees of a replacement must at least exceed those of the operation that it
+replaces."""
 
 
 class TakenOperations:
@@ -277,11 +275,8 @@ class TakenOperations:
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """Stores an accepted operation, and removes the operation with the hash ``replaced``, if
-        given.
-
-        Raises OSError, and then nothing has changed.
-        """
+        """Stores an accepted operation in place of the one with the hash ``replaced``, if given.
+        Raises OSError, and then nothing has changed."""
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -299,7 +294,7 @@ class TakenOperations:
 
 class ChainBundler:
     """The bundler of one chain; ``account`` pays for its transactions. ``included`` is called with
-    the hash of each operation in a block, after a restart possibly again."""
+    the hash of each operation that got into a block; after a restart the call may be repeated."""
 
     def __init__(
         self,
@@ -335,8 +330,8 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Accepts a signed operation; returns its hash. If the same operation was accepted before,
-        only returns its hash. Raises Problem."""
+        """Accepts a signed operation and returns its hash; accepting it again does nothing more.
+        Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -510,8 +505,7 @@ async def _first_of(*waits: Awaitable[object]) -> None:
 
 
 VERIFICATION_AROUND = 120_000
-"""Gas that is added to the verification limit for the EntryPoint's own work, including the payment
-of the prefund. Unused gas is refunded."""
+"""Gas added to the verification limit for the EntryPoint's own work. Unused gas is refunded."""
 _PART_GAS = 8_000_000
 _SAMPLE = bytes.fromhex(
     "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
@@ -522,8 +516,8 @@ one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""A part of an operation that is simulated separately: deployment, validation (both by their error
-message) or its calls."""
+"""A part of an operation that is simulated separately: its deployment or validation, named by their
+error messages, or its calls."""
 
 
 async def estimate(

@@ -126,8 +126,8 @@ class CallExecutor:
         return self._attempt(block, request, overrides, limit)
 
     def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
-        """Returns a gas limit with which the call succeeds on the state after ``block``: the least,
-        or a little more. Raises Problem."""
+        """Returns a gas limit, nearly the least, with which the call succeeds on the state after
+        ``block``. Raises Problem."""
         most = min(request.gas or block.gas_limit, block.gas_limit)
         if request.max_fee_per_gas:
             state = self.state(block, block, overrides)
@@ -144,9 +144,8 @@ class CallExecutor:
         return guess
 
     def simulate(self, block: Block, now: int, value: Any) -> list[Document]:
-        """Returns the result of ``eth_simulateV1``: simulated blocks that follow ``block``,
-        beginning at the time ``now``. ``value`` is the request's first parameter. Raises
-        Problem."""
+        """Returns the result of ``eth_simulateV1``: simulated blocks after ``block``, beginning at
+        the time ``now``. ``value`` is the request's first parameter. Raises Problem."""
         options = read_object(value, "the simulation", _OPTIONS)
         asked = options.get("blockStateCalls")
         if not isinstance(asked, list) or not asked:
@@ -168,8 +167,8 @@ class CallExecutor:
         return shown
 
     def state(self, block: Block, context: Block, overrides: Any) -> CallState:
-        """Returns a new state after ``block``, changed by ``overrides``. Calls that are executed in
-        it see ``context`` as their block."""
+        """Returns a new state after ``block``, changed by ``overrides``. Calls in it see
+        ``context`` as their block."""
         state = self._chain.state(CallState, context, block)
         state.limit(self._clock.monotonic, CALL_SECONDS)
         override_state(state, overrides)

@@ -96,8 +96,7 @@ def _mismatch(place: Path, problem: str) -> ChainFileMismatch:
 
 
 BLOCK_SECONDS = 5.0
-"""Longest time in seconds that a block may take. A transaction that alone takes longer is not
-executed."""
+"""Longest time in seconds that a block may take. A longer transaction is not executed."""
 MOST_LOGS = 10_000
 MOST_ANCESTORS = 256
 """Number of preceding blocks whose hashes a contract can read."""
@@ -105,22 +104,24 @@ MOST_ANCESTORS = 256
 Mined = list[tuple[Block, Changes]]
 """New blocks, each with its changes of the state. Together they are one entry of the log."""
 LogWords = Sequence[frozenset[bytes] | None]
-"""A filter of logs: the allowed addresses, then the allowed topics by position. None allows any."""
+"""A filter of logs: the allowed addresses, then the allowed topics by position. None allows any
+value."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
 
 
 class Beat(Struct, frozen=True):
-    """The time of a block: sandbox time in whole seconds since 1970, and the slot of world time."""
+    """The time of a block: sandbox time in whole seconds since 1970, and the number of its interval
+    (slot) of world time."""
 
     timestamp: int
     slot: int
 
 
 class EvmChain:
-    """The chain stored in ``directory``, or a new one with ``genesis`` at the time ``beat``. Raises
-    LogDamaged, and ChainFileMismatch if the stored chain began differently."""
+    """The chain stored in ``directory``; if there is none, a new chain with ``genesis`` at the time
+    ``beat``. Raises LogDamaged, and ChainFileMismatch if the stored chain began differently."""
 
     def __init__(
         self, directory: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
@@ -152,8 +153,8 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes as much of ``batch`` as fits. Returns the new block (nothing if no transaction
-        was executed) and the reasons of failed transactions by hash."""
+        """Executes transactions of ``batch`` until the block is full. Returns the new block (an
+        empty list if nothing was executed) and the reasons of failed transactions, by hash."""
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
         done: list[MinedTransaction] = []
@@ -200,8 +201,8 @@ class EvmChain:
         return self._kept([(sealed, changes)]), refused
 
     def rest(self, beats: Sequence[Beat]) -> Mined:
-        """Makes one empty block for each beat, so that earlier transactions get their
-        confirmations."""
+        """Makes one empty block for each of the times ``beats``, so that earlier transactions get
+        their confirmations."""
         blocks, parent = [], self.head
         for beat in beats:
             block = next_block(self.terms, parent, beat.timestamp)
@@ -219,8 +220,8 @@ class EvmChain:
             self.blocks.append(block)
 
     def state(self, kind: type[S], block: Block, before: Block) -> S:
-        """Returns a state of class ``kind`` in which the transactions of ``block`` can be executed.
-        It begins with the accounts as they are after ``before``."""
+        """Returns a state of class ``kind`` for executing the transactions of ``block``, with the
+        accounts after ``before``."""
         return kind(self.states.at(before.number), self.context(block), before.state_root)  # type: ignore[arg-type]
 
     def context(self, block: Block) -> ExecutionContext:
@@ -309,8 +310,8 @@ def _matches(log: Log, wanted: LogWords) -> bool:
 
 
 LONGEST_SLEEP = 0.1
-"""Longest sleep in seconds before the clock is read again. It is short because the clock may be
-moved during the sleep."""
+"""Longest sleep in seconds before the clock is read again, since the clock may be moved
+meanwhile."""
 
 
 class Beats:
@@ -342,7 +343,7 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """Returns the priority fee to offer, in wei per gas: the 60th percentile of recent ones, at
+    """Returns the priority fee to offer, in wei per gas: the 60th percentile of recent ones, and at
     least a twentieth of the lowest base fee."""
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))

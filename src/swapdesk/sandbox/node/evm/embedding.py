@@ -40,8 +40,8 @@ OPERATOR_WEI = 10**6 * 10**18
 
 
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
-    """Returns block 0 of a chain, given ``sandbox.key``. Changing its content makes stored chains
-    unusable."""
+    """Returns block 0 of a chain, given the ``sandbox.key``. If a release changes its content,
+    stored chains become unusable."""
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {
         faucet.address: Allocation(balance=FAUCET_WEI),
@@ -52,9 +52,9 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The embedded EVM chains of one data directory; needs a running event loop. With a ``market``,
-    pool prices of used chains follow it. Raises ChainFileMismatch if the directory holds other
-    chains."""
+    """The embedded EVM chains of one data directory; needs a running event loop. If there is a
+    ``market``, pool prices of used chains follow it. Raises ChainFileMismatch if the directory
+    holds other chains."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Embedding:
         self._keeper: Keeper | None = None
         self._bundlers: list[ChainBundler] = []
         self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
-        """A function that is called with the hash of each UserOperation that came into a block."""
+        """Called with the hash of each UserOperation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._node: EvmNode | None = None
         if any(chain_files(directory, name) for name in self.terms):
@@ -139,8 +139,8 @@ class Embedding:
         return {"hash": "0x" + sent.hex()}
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
-        """Waits until a transaction is in a block. Raises Problem if the transaction is neither in
-        the chain nor in the pool."""
+        """Waits until a transaction is in a block. Raises Problem if it is neither in the chain nor
+        in the pool."""
         await self.open().confirmed(chain, bytes.fromhex(transaction_hash[2:]))
 
     async def close(self) -> None:

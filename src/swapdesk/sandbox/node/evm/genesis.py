@@ -54,7 +54,8 @@ market."""
 
 
 class SandboxKey(Struct, frozen=True):
-    """The key of one account of the sandbox. ``address`` is 20 bytes; ``secret`` is never shown."""
+    """The signing key of one account of the sandbox. ``address`` is 20 bytes; ``secret`` is never
+    shown."""
 
     name: str
     secret: bytes
@@ -65,8 +66,8 @@ class SandboxKey(Struct, frozen=True):
 
 
 def sandbox_key(key: bytes, name: str) -> SandboxKey:
-    """Returns the key of the account ``name`` in the sandbox with this ``sandbox.key``; the same on
-    every chain."""
+    """Returns the signing key of the account ``name`` in the sandbox with this ``sandbox.key``; the
+    same on every chain."""
     purpose = f"evm account\0{name}\x000".encode()
     secret = hmac.new(key, purpose, hashlib.sha256).digest()
     public = PrivateKey(secret).public_key.format(compressed=False)
@@ -74,6 +75,6 @@ def sandbox_key(key: bytes, name: str) -> SandboxKey:
 
 
 def genesis_mark(key: bytes) -> bytes:
-    """Returns the 32 bytes that go into block 0 and differ between sandboxes, because they are
-    derived from the ``sandbox.key``."""
+    """Returns the 32 bytes in block 0 that differ between sandboxes, derived from the
+    ``sandbox.key``."""
     return hmac.new(key, b"evm genesis", hashlib.sha256).digest()

@@ -33,8 +33,7 @@ BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
 SHALLOW = 500
-"""Largest number of brackets of a document whose nesting is not checked, because it cannot be too
-deep."""
+"""Largest number of brackets of a document that is parsed without checking its nesting."""
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +42,8 @@ Call = Callable[[str, Any, Any], Awaitable[Any]]
 
 
 class Door:
-    """The ASGI application that answers the HTTP requests to the embedded chains, by calling
-    ``evm`` for EVM chains and ``solana`` for Solana."""
+    """The ASGI application for HTTP requests to the embedded chains; ``evm`` answers for EVM
+    chains, ``solana`` for Solana."""
 
     def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults
@@ -134,8 +133,7 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses a JSON document. Raises ValueError, also for nesting that would exceed Python's
-    stack."""
+    """Parses a JSON document. Raises ValueError, also if it is nested too deeply."""
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)
     return json.loads(body, parse_constant=_no_number)

@@ -73,8 +73,8 @@ def read_word(value: Any, name: str) -> int:
 
 
 def read_object(value: Any, name: str, names: Iterable[str]) -> Mapping[str, Any]:
-    """Reads an object whose members are all among ``names``; members that are null are left out of
-    the result. Raises Problem."""
+    """Reads an object whose members are all among ``names``; null members are left out. Raises
+    Problem."""
     if not isinstance(value, dict):
         raise bad(f"{name} is no object")
     unknown = set(value) - set(names)
@@ -100,8 +100,8 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """A call that nobody signed, as for ``eth_call``, with py-evm's names for a type 2 transaction.
-    An empty ``to`` creates a contract. Set ``gas`` and ``nonce`` before executing it."""
+    """An unsigned call, as for ``eth_call``, with py-evm's names for a type 2 transaction. An empty
+    ``to`` creates a contract. ``gas`` and ``nonce`` must be set before it is executed."""
 
     type_id: ClassVar[int] = 2
     access_list: ClassVar[tuple[()]] = ()
@@ -117,16 +117,15 @@ class CallRequest(Struct, frozen=True):
 
     @property
     def intrinsic_gas(self) -> int:
-        """Gas that the call uses before its first opcode: 21,000, the gas for its data and, if it
-        creates a contract, 32,000."""
+        """Gas that the call uses before its first opcode."""
         zeros = self.data.count(0)
         gas = 21_000 + 4 * zeros + 16 * (len(self.data) - zeros)
         return gas + (0 if self.to else 32_000)
 
     @classmethod
     def read(cls, value: Any, chain_id: int) -> CallRequest:
-        """Reads a call object of JSON-RPC. Raises Problem if it is malformed, contradicts itself or
-        names a chain id other than ``chain_id``."""
+        """Reads a call object of JSON-RPC. Raises Problem if it is malformed, contradictory or for
+        another chain id."""
         given = read_object(value, "the call", _CALL_FIELDS)
         if "chainId" in given and read_quantity(given["chainId"], "chainId") != chain_id:
             asked = read_quantity(given["chainId"], "chainId")

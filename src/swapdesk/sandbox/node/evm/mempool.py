@@ -36,7 +36,7 @@ _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 class Candidate(Struct, frozen=True):
     """A transaction whose form and signature are valid. Fees are wei per gas; ``cost`` is the most
-    wei that its sender can lose. ``awaited``: somebody waits for its confirmations."""
+    wei that its sender can lose. ``awaited`` is True if somebody waits for its confirmations."""
 
     transaction: Any
     raw: bytes
@@ -59,8 +59,8 @@ class Candidate(Struct, frozen=True):
 
 
 def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Candidate:
-    """Decodes a transaction and checks everything that does not depend on the chain's state. Raises
-    Problem with geth's message. ``awaited``: somebody waits for its confirmations."""
+    """Decodes a transaction and checks all that does not depend on the chain's state. ``awaited``
+    says whether somebody waits for its confirmations. Raises Problem with geth's message."""
     if len(raw) > MOST_BYTES:
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
@@ -123,8 +123,7 @@ def _require_gas(transaction: Any) -> None:
 
 
 def intrinsic_gas(transaction: Any) -> int:
-    """Returns the gas that the transaction uses before its first opcode, including the gas for the
-    words of initcode if it creates a contract."""
+    """Returns the gas that the transaction uses before its first opcode."""
     creates = transaction.to == CREATE_CONTRACT_ADDRESS
     words = 2 * ((len(transaction.data) + 31) // 32) if creates else 0
     return int(transaction.intrinsic_gas) + words
@@ -144,11 +143,8 @@ NonceOf = Callable[[bytes], int]
 
 
 class Mempool:
-    """The waiting transactions of one chain.
-
-    It is used on the event loop only. Nonces and balances are those after the newest published
-    block.
-    """
+    """The waiting transactions of one chain, for the event loop only. Nonces and balances are those
+    after the newest published block."""
 
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
@@ -188,8 +184,8 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes those waiting transactions of ``senders`` whose nonce was used in a block.
-        ``nonce_of`` returns an account's next nonce after the newest block."""
+        """Removes waiting transactions of ``senders`` whose nonce was used in a block. ``nonce_of``
+        returns an account's next nonce."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):

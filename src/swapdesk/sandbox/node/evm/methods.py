@@ -43,8 +43,8 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """Returns a false receipt: the opposite status for a mined transaction, success in block
-    ``head`` for a waiting one. None if both are None."""
+    """Returns a false receipt: a mined transaction gets the opposite status, a waiting one seems
+    successful in block ``head``. None if there is neither."""
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
@@ -56,7 +56,7 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """Returns the block number of a tag or hex number. ``finalized`` has as many confirmations as
+    """Returns the block number of a tag or hex number. ``finalized`` means as many confirmations as
     exchanges wait for, ``safe`` half as many. Raises Problem."""
     head = chain.head.number
     deep = chain.terms.confirmations - 1
@@ -73,8 +73,8 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """Returns the block of a tag or hex number, None meaning the newest. None if there is no such
-    block. Raises Problem."""
+    """Returns the block of a tag or hex number; if ``value`` is None, the newest. Returns None if
+    there is no such block. Raises Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 
@@ -140,8 +140,7 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
 
 Run = Callable[..., Awaitable[Any]]
 Table = dict[str, tuple[Run, int, int]]
-"""JSON-RPC methods by name, each as the function that runs it with the least and the largest number
-of arguments."""
+"""JSON-RPC methods by name: the function, and its least and largest number of arguments."""
 
 
 def constant(value: object) -> Run:

@@ -65,8 +65,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain with its waiting transactions, as its clients see it; for the event loop only. Every
-    new block sets ``changed`` and replaces it."""
+    """A chain with its waiting transactions, for the event loop only. Every new block sets the
+    event ``changed`` and puts a new event in its place."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -109,9 +109,9 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to those waiting and returns its hash. Raises Problem.
-        ``awaited=False``: nobody waits for confirmations, so no empty blocks follow and no fault
-        applies. ``faulty=False`` only exempts from faults."""
+        """Adds a signed transaction to those waiting and returns its hash. Raises Problem. If
+        ``awaited`` is False, nobody waits for its confirmations: no empty blocks follow and no
+        fault applies. If ``faulty`` is False, only faults are excluded."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
@@ -127,10 +127,8 @@ class LiveChain:
         return None if place is None else receipt_document(*place)
 
     async def confirmed(self, transaction_hash: bytes) -> Document:
-        """Waits until a transaction is in a block; returns its receipt.
-
-        Raises Problem if the transaction is neither in the chain nor in the pool.
-        """
+        """Waits until a transaction is in a block; returns its receipt. Raises Problem if it is
+        neither in the chain nor in the pool."""
         while True:
             changed = self.changed
             receipt = self.receipt(transaction_hash)
@@ -146,14 +144,14 @@ class LiveChain:
         return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
-        """Returns the output of a call that is executed on the state after ``block``. ``state`` are
-        overrides of that state. Raises Problem."""
+        """Returns the output of a call on the state after ``block``, changed by the overrides
+        ``state``. Raises Problem."""
         outcome = await _in(self._reader, self._calls.call, self._now(block), request, state)
         return outcome.require()
 
     async def estimate(self, block: Block, request: CallRequest, state: Any = None) -> int:
-        """Returns a gas limit with which the call succeeds on the state after ``block``. ``state``
-        are overrides of that state. Raises Problem."""
+        """Returns a gas limit with which the call succeeds on the state after ``block``, changed by
+        the overrides ``state``. Raises Problem."""
         return await _in(self._reader, self._calls.estimate, self._now(block), request, state)
 
     async def simulate(self, block: Block, asked: Any) -> list[Document]:
@@ -227,8 +225,8 @@ class LiveChain:
 def signed_transaction(
     chain: LiveChain, key: SandboxKey, nonce: int, to: bytes, **fields: Any
 ) -> bytes:
-    """Returns a signed transaction. To never pay twice, store the bytes before ``submit`` and
-    submit the same bytes after a crash."""
+    """Returns a signed transaction. A caller that must not pay twice stores the bytes before
+    ``submit`` and submits the same bytes after a crash."""
     unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
         chain_id=chain.terms.chain_id, nonce=nonce, to=Address(to), access_list=(), **fields
     )
@@ -236,8 +234,8 @@ def signed_transaction(
 
 
 class ChainAccount:
-    """Signs and sends the transactions of one key on one chain, one at a time, so that nonces
-    follow one another."""
+    """Signs and sends the transactions of one account on one chain, one at a time, in the sequence
+    of nonces."""
 
     def __init__(self, chain: LiveChain, key: SandboxKey) -> None:
         self._chain = chain
@@ -256,8 +254,8 @@ class ChainAccount:
         payload: bytes = b"",
         gas: int | None = None,
     ) -> bytes:
-        """Signs a transaction with the account's next nonce; estimates ``gas`` if None. Raises
-        Problem, also if the transaction would revert."""
+        """Signs a transaction with the account's next nonce. The gas limit is estimated if ``gas``
+        is None. Raises Problem, also if the transaction would revert."""
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -277,8 +275,7 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Returns the account's first nonce that is used neither in a block nor by a transaction
-        that waits in the pool."""
+        """Returns the account's first nonce that no transaction uses, in a block or waiting."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
@@ -291,8 +288,8 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Submits a newly signed transaction and returns its hash at once. Raises Problem, and then
-        nothing was sent. ``awaited`` as for LiveChain.submit."""
+        """Signs and submits a transaction and returns its hash at once. Raises Problem, and then
+        nothing was sent. ``awaited`` means the same as in LiveChain.submit."""
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
             return self._chain.submit(raw, awaited=awaited)

@@ -63,8 +63,8 @@ def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
 
 
 def next_root(root: bytes, changes: Changes) -> bytes:
-    """Returns the digest of the state after a block, from the digest before it and the changes.
-    Unchanged without changes."""
+    """Returns the digest of the state after a block, from the digest before it and the changes;
+    unchanged without changes."""
     if not changes:
         return root
     parts = [root]
@@ -75,7 +75,7 @@ def next_root(root: bytes, changes: Changes) -> bytes:
 
 class StateHistory:
     """The values of all keys after every block. One thread adds values; any thread may read those
-    after published blocks."""
+    of published blocks."""
 
     def __init__(self) -> None:
         self._values: dict[bytes, list[tuple[int, bytes]]] = {}
@@ -95,7 +95,7 @@ class StateHistory:
         return values[place - 1][1] if place else b""
 
     def slots_of(self, address: bytes) -> list[bytes]:
-        """Returns the keys of those storage slots of an account that have ever held a value."""
+        """Returns the keys of an account's storage slots that ever held a value."""
         keys = list(self._values)  # at once: another thread may add to it
         return [key for key in keys if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1]
 
@@ -122,8 +122,8 @@ class AccountsAt:
 
 
 class ChangingAccounts(AccountsAt):
-    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. Nothing
-    depends on ``state_root``."""
+    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. Nothing uses
+    ``state_root``."""
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)
@@ -131,8 +131,7 @@ class ChangingAccounts(AccountsAt):
         self.changes: Changes = {}
         """The values that changed since the block began, by key."""
         self._before: Changes = {}
-        """The values that keys had at the beginning of the transaction, for those keys that the
-        transaction changed."""
+        """The values of changed keys at the beginning of the transaction."""
         self._warm: Changes = {}
         self._undo: list[tuple[Changes, bytes, bytes | None]] = []
         self._places: dict[int, int] = {}
@@ -208,8 +207,8 @@ class ChangingAccounts(AccountsAt):
         self._set(self._warm, slot_key(address, slot), b"")
 
     def record(self) -> int:
-        """Returns a new checkpoint, to which changes can be reverted. py-evm uses the same
-        checkpoint for transient storage, which it keeps itself."""
+        """Returns a new checkpoint, to which changes can be reverted. py-evm also uses it for
+        transient storage."""
         checkpoint = get_next_checkpoint()
         self._places[checkpoint] = len(self._undo)
         return checkpoint
@@ -231,8 +230,7 @@ class ChangingAccounts(AccountsAt):
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the values that the block changed. A key that was changed back to its value
-        before the block is left out."""
+        """Returns the values that the block changed, without those changed back."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
@@ -271,18 +269,16 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Executes transactions from the pool, which has checked their form and signature.
-
-    Balance and nonce are checked here, against the current state.
-    """
+    """Executes transactions from the pool. Their form and signature were checked; their balance and
+    nonce are checked here."""
 
     def validate_transaction(self, transaction: Any) -> None:
         self.vm_state.validate_transaction(transaction)
 
 
 class SandboxState(PragueState):
-    """py-evm's Prague state over ``ChangingAccounts``. Its method ``limit`` sets a time limit for
-    the next execution, in seconds by the clock ``monotonic``."""
+    """py-evm's Prague state over ``ChangingAccounts``. ``limit`` sets a time limit for the next
+    execution, in seconds."""
 
     computation_class = BoundedComputation
     transaction_executor_class = AdmittedExecutor
@@ -304,8 +300,8 @@ class SandboxState(PragueState):
         self._until = monotonic() + seconds
 
     def tick(self, cost: int) -> None:
-        """Adds up the cost of executed opcodes and checks the time limit whenever enough has
-        accumulated. Raises TooLong."""
+        """Adds up the cost of executed opcodes and checks the time limit now and then. Raises
+        TooLong."""
         self._ticks += cost
         if self._ticks >= _LOOK_EVERY:
             self._ticks = 0

@@ -36,8 +36,8 @@ _FIRST = 1_000_000
 
 _ENTRY_POINT = bytes.fromhex(ENTRY_POINT[2:])
 _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
-"""Code of the sandbox's own smart accounts (EIP-1167 proxies); only their calls can be read from
-the calldata."""
+"""Code of the sandbox's own smart accounts (EIP-1167 proxies), the only ones whose calls can be
+read."""
 
 CodeAt = Callable[[bytes], bytes]
 
@@ -81,8 +81,8 @@ COIN_GAS, TOKEN_GAS = 100_000, 200_000
 paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""Factor from the current base fee to the highest that a payment offers. The payment waits while
-the base fee is higher."""
+"""Factor from the current base fee to the highest base fee at which a payment is still executed;
+above that it waits."""
 _KNOWN = 4_096
 AT_ONCE = 500
 """Number of blocks that the books read in one step."""
@@ -147,7 +147,7 @@ class EvmWallets:
         return block.number, block.transactions[place].succeeded
 
     def refusal(self, transaction_hash: str) -> str | None:
-        """Returns None, because a payment waits in the mempool until it is in a block, and can only
+        """Returns None: a waiting payment stays in the mempool until it is in a block, and can only
         fail there."""
         return None
 
@@ -157,15 +157,13 @@ class EvmWallets:
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Yields coin payments and token transfers in the blocks ``first`` to ``last``. Coin
-        payments by contracts count only for the sandbox's smart accounts."""
+        payments by contracts are missing, except those of the sandbox's smart accounts."""
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
             for transaction in block.transactions:
                 yield from payments_of(block, transaction, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
-        """Returns the balance of an address after the newest block, in the token's smallest
-        unit."""
         from swapdesk.sandbox.evm_world.genesis import balance_slot
 
         accounts = self._live().accounts

@@ -64,8 +64,8 @@ class FirstState(Struct, frozen=True, array_like=True):
 
 
 class Mined(Struct, frozen=True, array_like=True):
-    """An executed transaction with its ``error`` (None for success) and ``meta`` in Solana's JSON,
-    and the serialized accounts that it changed; a deleted account is None."""
+    """An executed transaction, with its ``error`` (None for success) and ``meta`` in Solana's JSON.
+    The accounts that it changed are serialized; a deleted account is None."""
 
     height: int
     seconds: int
@@ -89,14 +89,14 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
 
 
 EXPIRED, REPEATED = "BlockhashNotFound", "AlreadyProcessed"
-"""Solana's names of the two reasons for which a transaction is not executed: its blockhash is not
-valid, or it was executed before."""
+"""Solana's names of two refusals: the blockhash is not valid, or the transaction was executed
+before."""
 
 
 class SolanaChain:
-    """The chain in ``directory``, created if missing. ``now_ms`` returns sandbox time. Raises
-    OSError, LogDamaged, and ChainFileMismatch if the stored chain began with other tokens or
-    keys."""
+    """The chain in ``directory``, created if missing. ``now_ms`` returns sandbox time in
+    milliseconds. Raises OSError, LogDamaged, and ChainFileMismatch if the stored chain began with
+    other tokens or signing keys."""
 
     def __init__(self, directory: Path, key: bytes, now_ms: Callable[[], int]) -> None:
         self.genesis = genesis_hash(key)
@@ -136,7 +136,8 @@ class SolanaChain:
         self, instructions: Sequence[Instruction], memo: str, *signers: Keypair
     ) -> tuple[VersionedTransaction, int]:
         """Returns a signed transaction and the last height at which it is valid. The first signer
-        pays the fee. Equal transactions execute once, so give each a ``memo`` of its own."""
+        pays the fee. Give each transaction its own ``memo``, because equal ones are executed only
+        once."""
         blockhash, last = self.blocks.latest(self.blocks.now().height)
         message = MessageV0.try_compile(
             signers[0].pubkey(),
@@ -149,8 +150,9 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns why a transaction must not be executed now, also because its message already was;
-        None if it may be. ``any_blockhash`` skips the check of its blockhash."""
+        """Returns the refusal of a transaction that must not be executed now, for example because
+        it already was; None if it may be executed. ``any_blockhash`` skips the check of its
+        blockhash."""
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)
@@ -159,8 +161,8 @@ class SolanaChain:
         return None
 
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
-        """Executes a transaction at most once; the result is durable on return. Unsigned or unable
-        to pay its fee, it has no effect; neither if OSError is raised."""
+        """Executes a transaction at most once; the result is durable on return. There is no effect
+        if it is unsigned or cannot pay its fee, or if OSError is raised."""
         refused = self.refusal(transaction)
         if refused is not None:
             return refused
@@ -216,8 +218,8 @@ class SolanaChain:
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Returns the token accounts that ``owner`` has, sorted by address, each with its address,
-        its account and its decoded content."""
+        """Returns the owner's token accounts, sorted by address: address, account and decoded
+        content."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)

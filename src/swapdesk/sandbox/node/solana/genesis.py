@@ -21,18 +21,18 @@ MINTER = "mint"
 """Name of the account that may mint tokens of every catalogue mint."""
 
 MAKER = "atoll"
-"""Name of the account that holds the tokens which the venue Atoll trades, and that signs Atoll's
-half of each swap."""
+"""Name of the account that holds the tokens of the venue Atoll and signs Atoll's half of each
+swap."""
 
 FAUCET_LAMPORTS = 500_000_000 * 10**9
 MAKER_LAMPORTS = 1_000_000 * 10**9
 MAKER_DOLLARS = 50_000_000
 """Value in dollars of each token that the maker holds, at the token's base price."""
 WALLET_LAMPORTS = 10_000 * 10**9
-"""Lamports for fees and rent that an exchange's wallet has in addition to what it trades with."""
+"""Lamports for fees and rent in an exchange's wallet, besides those that it trades."""
 _MOST_UNITS = 1 << 62
-"""Largest number of a token's units that the maker holds: a quarter of the range, so that more can
-be minted."""
+"""Largest number of a token's units that the maker holds: a quarter of what a token account can
+hold."""
 NATIVE_MINT = "So11111111111111111111111111111111111111112"
 """The mint of wrapped SOL, whose tokens only the token program can make."""
 
@@ -86,14 +86,14 @@ def wallet_lamports() -> dict[str, int]:
 
 
 def key_seed(key: bytes, name: str) -> bytes:
-    """Returns the 32 bytes from which the key of the account ``name`` is made, derived from the
-    sandbox's secret ``key``."""
+    """Returns the 32 bytes from which the signing key of the account ``name`` is made, derived from
+    the sandbox's secret ``key``."""
     return hmac.new(key, b"solana account\0" + name.encode(), hashlib.sha256).digest()
 
 
 def genesis_hash(key: bytes) -> str:
-    """Returns the chain's genesis hash in base58. It differs between sandboxes, and between chains
-    that begin with different accounts."""
+    """Returns the chain's genesis hash in base58. It depends on the sandbox and on the first
+    accounts."""
     mints = "".join(
         f"{first_mint.address} {first_mint.decimals} {first_mint.held} {first_mint.reserves}\n"
         for first_mint in catalogue_mints()

@@ -49,8 +49,8 @@ class Instant(Struct, frozen=True):
 
 
 class Blocks:
-    """The heights and blockhashes of the chain, derived from sandbox time in milliseconds. The
-    height never falls, even if sandbox time does."""
+    """The block heights and blockhashes of the chain, derived from sandbox time. The height never
+    falls, even if sandbox time does."""
 
     def __init__(
         self, key: bytes, now_ms: Callable[[], int], *, began_ms: int, reached: int
@@ -92,14 +92,14 @@ class TransactionOutcome(Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """True if the fee was taken from the payer. That is so if the transaction was executed,
-        even if it failed."""
+        """True if the fee was taken from the payer, as it is for every executed transaction, even a
+        failed one."""
         return self.error is None or lamports_of(self.after[:1]) < lamports_of(self.before[:1])
 
 
 class SolanaMachine:
-    """Executes transactions in LiteSVM, which checks their signatures. Blockhashes and repeated
-    transactions are checked by SolanaChain."""
+    """Executes transactions in LiteSVM, which checks signatures. SolanaChain checks blockhashes and
+    repetitions."""
 
     def __init__(self) -> None:
         self._vm = LiteSVM().with_blockhash_check(False).with_transaction_history(0)
@@ -126,8 +126,8 @@ class SolanaMachine:
         return TransactionOutcome(None, result, before, after)
 
     def simulate(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
-        """Executes a transaction at the moment ``at`` without keeping its changes. Its signatures
-        are not checked and may be missing."""
+        """Executes a transaction at the moment ``at`` without keeping its changes. It may be
+        unsigned."""
         keys = transaction.message.account_keys
         before = tuple(map(self.get, keys))
         self._vm.with_sigverify(False)
@@ -185,8 +185,7 @@ _PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
 
 
 def read_token_account(account: Account | None) -> TokenAccount | None:
-    """Returns the decoded token account; None if the account is missing or is not an initialized
-    token account."""
+    """Returns the decoded token account; None if there is no initialized one."""
     data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
     return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
 
@@ -212,8 +211,8 @@ def _token_data(account: Account | None, size: int, kind: str) -> bytes | None:
 
 
 def token_amount(units: int, decimals: int) -> dict[str, Any]:
-    """Returns an amount in the form that Solana's JSON-RPC uses. ``uiAmount`` is a float, as in
-    every Solana node; use ``amount`` for calculations."""
+    """Returns an amount in the form of Solana's JSON-RPC. Calculate with ``amount``; ``uiAmount``
+    is a float."""
     exact = Decimal(units).scaleb(-decimals)
     text = f"{exact:f}"
     if "." in text:
@@ -293,8 +292,8 @@ Decimals = Callable[[Pubkey], int | None]
 
 
 def moved(outcome: TransactionOutcome, decimals: Decimals) -> dict[str, Any]:
-    """Returns the four members of ``meta`` that hold the balances, of coins and of tokens, before
-    and after a transaction."""
+    """Returns the four members of ``meta`` with coin and token balances before and after a
+    transaction."""
     return {
         "preBalances": lamports_of(outcome.before),
         "postBalances": lamports_of(outcome.after),
@@ -344,7 +343,7 @@ def record_meta(
 
 def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
     """Returns the instructions that programs called, in Solana's JSON, grouped by the instruction
-    of the transaction that caused them."""
+    that caused them."""
     return [
         {
             "index": index,

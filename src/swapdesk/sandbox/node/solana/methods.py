@@ -72,8 +72,7 @@ class Base58(Protocol[R]):
 
 class SolanaCode(IntEnum):
     PREFLIGHT_FAILED = -32002
-    """Error code for a transaction that would fail; ``data`` of the error has the whole result of
-    the simulation."""
+    """Error code for a transaction that would fail; ``data`` has the simulation's result."""
     BAD_SIGNATURE = -32003
     OTHER_VERSION = -32015
     SLOT_NOT_REACHED = -32016
@@ -99,8 +98,7 @@ def words_of(error: Any) -> str:
 
 
 BEHIND = {"processed": 0, "confirmed": CONFIRMED_AFTER, "finalized": FINALIZED_AFTER}
-"""For each commitment, the number of blocks between the newest block and the block that counts as
-the newest at this commitment."""
+"""For each commitment, how many blocks behind the newest its newest block is."""
 
 _LONGEST_TEXT = 1683
 """Largest number of characters of a transaction in base58. Decoding longer texts would take too
@@ -108,8 +106,8 @@ much time."""
 
 
 class Params:
-    """The parameters of a call: positional values, then an object of options. Methods raise Problem
-    for a wrong type or form."""
+    """The parameters of a call: values by position, then an object of options. Methods raise
+    Problem for a wrong type or form."""
 
     def __init__(self, given: Any, values: int) -> None:
         given = [] if given is None else given
@@ -189,7 +187,7 @@ def read(kind: Base58[R], text: Any) -> R:
 
 
 VERSION = "3.0.0+swapdesk"
-"""Version number of the node software that is imitated, with a suffix that names this program."""
+"""Version of the imitated node software, with a suffix for this program."""
 
 
 def with_context(at: Instant, value: Any) -> dict[str, Any]:
@@ -245,8 +243,8 @@ MOST_WRITTEN = 128
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Returns a fee for each recent block: the highest of its lowest price paid and the lowest paid
-    for writing each account in ``asked``."""
+    """Returns a fee for each recent block: the lowest price paid in it, or paid there for writing
+    an account in ``asked``, whichever is higher."""
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
@@ -342,8 +340,8 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
 def show_account(
     chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
-    """Returns an account as JSON in the encoding that ``asked`` names, or ``default``; None for no
-    account. Raises Problem if the encoding does not suit."""
+    """Returns an account as JSON in the encoding that ``asked`` names, or in ``default``; None if
+    there is no account. Raises Problem for an unsuitable encoding."""
     encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
@@ -503,8 +501,8 @@ def _require_confirmed(asked: Params) -> None:
 
 
 def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, Any]]:
-    """Returns the answer of ``getSignaturesForAddress``: transactions that name an address, the
-    newest first, older than the signature ``before`` and newer than ``until`` of the request."""
+    """Returns the answer of ``getSignaturesForAddress``: transactions that name an address, newest
+    first, within the request's limits."""
     _require_confirmed(asked)
     limit = asked.options.get("limit", MOST_SIGNATURES)
     if type(limit) is not int or not 0 < limit <= MOST_SIGNATURES:
@@ -537,8 +535,7 @@ def _entry(mined: Mined, now: Instant) -> dict[str, Any]:
 
 
 NOT_SERVED = ("dataSlice", "accounts")
-"""Options of requests that are refused because they are not supported: ``dataSlice`` of account
-methods, ``accounts`` of a simulation."""
+"""Options of requests that are refused because they are not supported."""
 Method = Callable[[SolanaChain, Params, Instant], Any]
 
 METHODS: dict[str, tuple[int, Method]] = {
@@ -564,8 +561,7 @@ METHODS: dict[str, tuple[int, Method]] = {
     "getTransaction": (1, transaction),
     "getSignaturesForAddress": (1, signatures_for_address),
 }
-"""JSON-RPC methods by name, each with the number of values that it takes before its options, and
-its function."""
+"""JSON-RPC methods by name, with the number of values before the options, and the function."""
 
 
 def answer(chain: SolanaChain, method: str, given: Any) -> Any:

@@ -55,8 +55,8 @@ SNAPSHOT, OLDER_FILE = f"{CHAIN}.snapshot", f"{CHAIN}.db"
 
 
 class SolanaNode:
-    """The Solana chain of one data directory. ``now_ms`` returns sandbox time. Raises OSError,
-    LogDamaged, and ChainFileMismatch if the directory holds another chain."""
+    """The Solana chain of one data directory. ``now_ms`` returns sandbox time in milliseconds.
+    Raises OSError, LogDamaged, and ChainFileMismatch if the directory holds another chain."""
 
     def __init__(
         self, data: Path, key: bytes, *, now_ms: Callable[[], int], faults: ActiveFaults
@@ -98,7 +98,7 @@ class SolanaNode:
 
     async def fund(self, address: str, units: int, mint: str | None = None) -> dict[str, object]:
         """Pays lamports from the faucet, or tokens of ``mint``; returns ``{"signature"}``. Every
-        call pays again. Raises Problem, and then nothing was paid."""
+        call pays anew. Raises Problem, and then nothing was paid."""
         if not 0 < units < 1 << 64:
             raise Problem("the amount must be above 0 and below 2^64")
         payee, of = read(Pubkey, address), None if mint is None else read(Pubkey, mint)
@@ -141,10 +141,7 @@ class SolanaNode:
 
 
 class SolanaWallets:
-    """The implementation of ChainWallets on Solana.
-
-    All blocks are final, because there is one producer and nothing is rolled back.
-    """
+    """The implementation of ChainWallets on Solana. All blocks are final."""
 
     def __init__(self, key: bytes) -> None:
         self.name = CHAIN
@@ -203,8 +200,8 @@ class SolanaWallets:
         return self._chain.blocks.now().height - 1
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Yields a payment for each account that received coins or tokens in a transaction. Failed
-        transactions are left out."""
+        """Yields a payment for each account that received coins or tokens in a successful
+        transaction."""
         for mined in self._chain.between(first, last):
             if mined.error is None:
                 meta = json.loads(mined.meta)
@@ -243,8 +240,7 @@ def _payment(
 
 
 _TOKENS = 256
-"""The ``position`` of the first token payment in a transaction. Coin payments have lower positions,
-because a transaction names fewer accounts than this."""
+"""The ``position`` of a transaction's first token payment; coin payments have lower ones."""
 
 
 def _coins(mined: Mined, meta: dict[str, Any]) -> Iterator[IncomingPayment]:

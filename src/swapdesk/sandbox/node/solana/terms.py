@@ -8,7 +8,7 @@ PATH = "/solana"
 
 SLOT_MS = 400
 """Milliseconds of sandbox time between two blocks, at every speed, so that blockhashes stay usable
-for long enough."""
+long enough."""
 WINDOW = 150
 """Number of blocks for which a blockhash stays valid after its own block."""
 CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32
