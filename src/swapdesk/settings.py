@@ -73,8 +73,8 @@ class Options(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """All settings of the desk. For the sandbox, ``url`` and the credentials are None, because its
-    run file has them."""
+    """All settings of the desk. For the sandbox, ``url`` and the credentials are None, because the
+    running sandbox states them."""
 
     home: Home
     profile: Value[str]

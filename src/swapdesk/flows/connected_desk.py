@@ -54,7 +54,7 @@ PAST_PAUSE = 0.02
 
 class ConnectedDesk:
     """The parts of a desk that exist only while it is connected. ``connection`` is new with each
-    connection; all else is passed again."""
+    connection; the desk passes all other arguments again."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class ConnectedDesk:
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
         """Looks up the outcome of every request whose outcome is unknown. ``patience`` limits the
-        time in seconds; None does not (see :func:`resume`)."""
+        time in seconds; None sets no limit (see :func:`resume`)."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:
             self.tracker.adopt(created.order.service_id)

@@ -176,8 +176,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next after the wallet refused to sign by ``rule``. Rules that do not concern
-    policy or funds return ``otherwise``."""
+    """Returns who acts next after the wallet refused to sign by ``rule``. Returns ``otherwise`` if
+    the rule does not concern the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -239,7 +239,7 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money``, where the money is after a failed call, and how much the payee of a
+    """Returns ``money``, the place of the money after a failed call, with how much the payee of a
     payment for that call can take, and until when."""
     payment = error.payment
     if payment is None:

@@ -204,8 +204,8 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """How long to wait for a payment, in seconds. ``look`` is between two looks at the chain;
-    ``patience`` is for this run."""
+    """How long to wait for a payment, in seconds. ``look`` is the pause between two looks at the
+    chain; ``patience`` is how long this run waits."""
 
     look: float = 1.0
     patience: float = 300.0
@@ -650,7 +650,7 @@ class Transactor:
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
         """Follows one of several transactions and returns the final one. Raises StillOpen if time
-        runs out, or what ended the waiting early."""
+        runs out, or the error that ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error

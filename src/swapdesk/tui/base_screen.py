@@ -59,8 +59,8 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Returns the verbs (commands with keys) of a screen: ``own``, then those of every screen whose
-    id is not among ``own``."""
+    """Returns the verbs (commands with keys) of a screen: ``own``, then those that work on every
+    screen, unless ``own`` has one with the same id."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
@@ -292,7 +292,8 @@ class DeskScreen(Screen[None]):
     # what a subclass fills in
 
     def compose_body(self) -> Iterable[Widget]:
-        """Returns the widgets of the body. Each leaves a margin of two cells at its own sides."""
+        """Returns the widgets of the body. Each widget itself leaves a margin of two cells at its
+        sides."""
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
@@ -347,7 +348,7 @@ class DeskScreen(Screen[None]):
 
     async def action_command(self, name: str) -> None:
         """Carries out the verb with the id ``name``. If it is locked, or moves money while the
-        screen has just changed, only shows why."""
+        screen has just changed, only a notice says why."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -407,7 +408,6 @@ class DeskScreen(Screen[None]):
         return self._frame.state
 
     def set_frame(self, state: FrameState) -> None:
-        """Redraws the header from ``state``."""
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
@@ -546,8 +546,8 @@ class DeskScreen(Screen[None]):
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns the key that opens the help in the present focus; empty if a text field would
-        take every such key as text."""
+        """Returns the key that opens the help now; empty if the focused text field would take every
+        such key as text."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

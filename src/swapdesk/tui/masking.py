@@ -53,8 +53,8 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Appends an edit that makes the line ``owed`` cells shorter in ``gap``, or longer if negative.
-    Returns how many cells could not be removed."""
+    """Appends an edit that makes the line ``owed`` cells shorter in ``gap``, or longer if ``owed``
+    is negative. Returns how many cells could not be removed."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))

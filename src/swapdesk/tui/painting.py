@@ -51,7 +51,7 @@ def selected_style(app: App[object]) -> Style:
 
 def body_style(app: App[object]) -> Style:
     """Returns the style of plain text on the screen's background, for rows in a widget with a
-    different one."""
+    different background."""
     variables = app.theme_variables
     return _body(variables["foreground"], variables["background"])
 

@@ -179,7 +179,7 @@ def starting_words(*, live: bool, done: int) -> str:
 
 class Session:
     """One run of the desk: the desk, its connection, and how far its start has come. ``catalog`` is
-    set before the first step is done, ``desk`` with it, and ``link`` before the third."""
+    set before the first step is done, ``desk`` in that step, and ``link`` before the third."""
 
     def __init__(
         self,
@@ -248,7 +248,7 @@ class Session:
 
     async def begin(self, changed: Callable[[], object]) -> bool:
         """Opens the desk and connects it; calls ``changed`` after each step. Returns False after an
-        expected failure, with its cause in ``reason``. Other exceptions pass."""
+        expected failure, with its cause in ``reason``; raises any other."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)

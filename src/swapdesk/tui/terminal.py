@@ -81,8 +81,8 @@ all."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """Returns how a copied text gets from this terminal to the clipboard. ``environ`` None takes
-    the process's variables. Inside tmux or screen the result names that program."""
+    """Returns how a copied text gets from this terminal to the clipboard. Inside tmux or screen the
+    result names that program. If ``environ`` is None, the process's variables are used."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -138,7 +138,7 @@ _TMUX_FROM = (3, 4)
 
 def draws_links(environ: Mapping[str, str]) -> bool:
     """Returns True if the terminal is known to draw links (OSC 8). ``FORCE_HYPERLINK`` decides
-    alone if it is ``0`` or ``1``. ``environ`` None takes the process's variables."""
+    alone if it is ``0`` or ``1``. If ``environ`` is None, the process's variables are used."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"

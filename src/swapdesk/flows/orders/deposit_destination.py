@@ -128,7 +128,7 @@ def payable_amount(
     order: Order, decimals: int | None, symbol: str | None = None
 ) -> PayableAmount | None:
     """Returns the amount to send, rounded to ``decimals`` places if they are known. None if the
-    service names no amount. ``symbol`` None takes the order's."""
+    service names no amount. If ``symbol`` is None, the order's symbol is used."""
     amount = order.in_amount
     if amount is None:
         return None

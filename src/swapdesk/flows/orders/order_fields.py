@@ -149,7 +149,7 @@ def kept_by_provider(order: Order) -> Decimal | None:
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the chain of the refund: the full name on the sent token's chain, otherwise the
+    """Returns the chain of the refund: the full name if it is the sent token's chain, otherwise the
     service's name for it, which may be empty."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):

@@ -31,7 +31,7 @@ Seen = tuple[datetime, str, Order]
 
 def happened(order: Order, seen: datetime) -> datetime:
     """Returns when the order reached a state that this desk received at ``seen``: the service's
-    time, kept between the order's creation and ``seen``."""
+    time, but never before the order's creation or after ``seen``."""
     reported, created = order.order_finished_received or order.modified, order.created
     if reported is None or created is None:
         return min(reported or seen, seen)

@@ -196,7 +196,7 @@ class OrderStatus(Struct, frozen=True):
     @property
     def yours(self) -> bool:
         """True if the user acts next, also on an ended order with stuck money. False once the user
-        put the order away."""
+        marked the order as dealt with."""
         owed = not self.ended or self.reported in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 

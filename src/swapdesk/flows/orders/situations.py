@@ -59,7 +59,7 @@ class Certainty(StrEnum):
 
 class Situation(Struct, frozen=True, eq=False):
     """A situation of an order, with its condition and its texts. A text that is None is taken from
-    the situation by the service's state."""
+    the situation that the service's state alone means."""
 
     code: str
     """The row's name in the journal and in JSON: ``failed stuck``."""

@@ -28,7 +28,7 @@ class NotThisSwap(Exception):
 
 def told_by(order: Order) -> dict[str, Any]:
     """Returns the order's metadata (contract 10.8), which describes the transaction to send. Raises
-    NotThisSwap if there is none to use."""
+    NotThisSwap if there is no usable metadata."""
     metadata = order.metadata
     if isinstance(metadata, str):
         try:

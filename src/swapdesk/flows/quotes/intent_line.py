@@ -357,7 +357,7 @@ def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
     """Returns the line with ``amount`` as a share of the wallet's balance, small enough to leave
-    the network fee. Without a known balance it is None and ``message`` says why."""
+    the network fee. Without a known balance, ``amount`` is None and ``message`` says why."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)

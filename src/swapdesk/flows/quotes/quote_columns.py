@@ -188,8 +188,8 @@ class RouteTypeBest(Struct, frozen=True):
 
 
 def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """Returns the best route of each type that is valid at ``now``: standard, private, DEX. A
-    missing one has a reason."""
+    """Returns the best route of each type that is valid at ``now``: standard, private, DEX. A type
+    without one has a reason instead."""
     return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 

@@ -452,7 +452,7 @@ def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
     """Returns XMR if the request demands that the two legs of a private route meet there. Otherwise
-    that token is unknown, and the result is None (contract 7.12)."""
+    the token where they meet is unknown, and the result is None (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -513,8 +513,8 @@ class AskingAgain:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """Records that the request failed. After a 429 plans a repetition, within bounds.
-        ``budget_wait`` is the wait in seconds if the service states none."""
+        """Records that the request failed. After a 429, plans to repeat it. ``budget_wait`` is the
+        wait in seconds if the service states none."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait
@@ -526,8 +526,8 @@ class AskingAgain:
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """Returns True once, when it is time to repeat the request. A time missed by more than
-        :data:`LATE` seconds gives the repetition up."""
+        """Returns True once, when it is time to repeat the request. A repetition that is more than
+        :data:`LATE` seconds overdue is given up."""
         if self._due is None or now < self._due:
             return False
         waited_for, self._due = now - self._due <= LATE, None

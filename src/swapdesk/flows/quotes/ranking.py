@@ -429,8 +429,8 @@ class PlacedQuote(Struct, frozen=True):
 
 
 class Arrangement(Struct, frozen=True):
-    """How the user sorts and filters the quotes. ``only`` None shows every type. ``whole`` also
-    shows routes that differ only in their amount."""
+    """How the user sorts and filters the quotes. If ``only`` is None, every type is shown.
+    ``whole`` also shows routes that differ only in their amount."""
 
     order: QuoteOrder = "net"
     only: RouteType | None = None
@@ -509,7 +509,7 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place of each row by the all-in amount, by quote id. Unknown gas comes last."""
+    """Returns the place of each row by net amount less gas, by quote id. Unknown gas comes last."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

@@ -264,7 +264,8 @@ def write_case(data: bytes, path: Path) -> Path:
 
 
 def read_case_file(path: Path) -> CaseFile:
-    """Returns the support case in a file. Raises CaseFileRefused if there is none."""
+    """Returns the support case in a file. Raises CaseFileRefused if the file cannot be read or has
+    none."""
     try:
         with path.open("rb") as file:
             return read_bytes(file.read(MOST_BYTES + 1))
@@ -345,7 +346,7 @@ def _each_text(value: Any, change: Any) -> Any:
 
 def read_bytes(data: bytes) -> CaseFile:
     """Returns the support case in the bytes of a file, without members of newer versions. Raises
-    CaseFileRefused if there is none."""
+    CaseFileRefused if the bytes have none."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."

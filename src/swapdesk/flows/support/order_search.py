@@ -890,8 +890,9 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders to whose deposit address the payment went. Of several, those with its
-    memo, else with this exact amount, else those that wait for a deposit."""
+    """Returns the orders to whose deposit address the payment went. If several share the address,
+    these are the ones with its memo, or else those that wait for exactly this amount, or else those
+    that wait for any."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]
@@ -927,7 +928,7 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) 
 
 def paid_by(transaction: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
     """Returns the payments of a transaction that was read at ``now``, one for each receiver and
-    token. One without a receiver if nothing moved."""
+    token. If nothing moved, returns one payment without a receiver."""
     sums: Counter[Payment] = Counter()
     for payment in transaction.payments or (Payment("", 0),):
         sums[replace(payment, units=0)] += payment.units

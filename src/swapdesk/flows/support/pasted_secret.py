@@ -144,8 +144,8 @@ def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
 
 
 def _is_phrase(signs: str) -> bool:
-    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum, as one in
-    sixteen is by chance."""
+    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum. One in
+    sixteen rows is valid by chance."""
     if len(signs) % 3:
         return False
     for language in _LISTS["han"]:

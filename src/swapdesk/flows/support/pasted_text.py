@@ -862,7 +862,7 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
     """Returns the amounts that ``number``, digits with blanks, can mean. Of several numbers, the
-    last or the first counts."""
+    last one counts if ``last`` is True, otherwise the first."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (

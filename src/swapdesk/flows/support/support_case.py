@@ -458,8 +458,8 @@ shorter."""
 
 
 def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
-    """Returns a transaction's hash and, if the explorer's host is known, a link. A service could
-    send the customer elsewhere. Empty without a hash."""
+    """Returns a transaction's hash and, if the explorer's host is known, a link. Other links are
+    left out, because a service could send the customer elsewhere. Empty without a hash."""
     if not hash_:
         return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
@@ -751,7 +751,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
     """An update of the order, received at ``at``. ``written`` is its time by the service, if known.
-    ``sheet`` has the texts of then."""
+    ``sheet`` has the texts as of then."""
 
     at: datetime
     source: str

@@ -43,7 +43,7 @@ class Writing(NamedTuple):
 
 class OrderWrites:
     """Queues of order states for the journal. ``written`` is called with the ids of orders to
-    announce, after each commit and also if the journal refused it."""
+    announce, after each commit and also if the journal refused the commit."""
 
     def __init__(
         self,

@@ -44,8 +44,8 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """Reads from the journal how batches pay their orders. Returns None for orders of another desk.
-    Raises JournalUnavailable."""
+    """Reads from the journal how batches pay their orders. Methods return None for orders of
+    another desk and raise JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
         """Returns a value that changes with the payment of these orders."""
@@ -76,7 +76,8 @@ class BatchedOrders:
             self._groups[group].discard(tracked.service_id)
 
     def moved(self) -> Iterator[str]:
-        """Yields the orders whose payment by a batch changed in the journal since the last call."""
+        """Yields the ids of the orders whose payment by a batch changed in the journal since the
+        last call."""
         for group in [group for group, names in self._groups.items() if names]:
             before = self._marks.get(group, _NEVER)
             # One query for all orders of a group.

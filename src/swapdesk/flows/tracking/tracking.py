@@ -258,7 +258,8 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has journaled, and what changed
-        for loaded ones: payments made, and problems put away. Announces the changes."""
+        for loaded ones: payments made, and problems that the user dealt with. Announces the
+        changes."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -291,8 +292,8 @@ class Tracker:
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Reads one order from the service and returns it merged. Raises ClientError. After a 404 a
-        loaded order is kept and marked as gone."""
+        """Reads one order from the service and returns it merged into the loaded one. Raises
+        ClientError. After a 404, a loaded order is kept and marked as gone."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
@@ -644,8 +645,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the journal's order if its verdict on the deposit address differs from ``before``
-        or that is None; otherwise ``before``."""
+        """Returns the journal's order if ``before`` is None or has a different verdict on the
+        deposit address; otherwise ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):

@@ -124,8 +124,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry of the verb. ``key`` is the user's own key for it; empty for the
-        usual key."""
+        """Returns the footer entry of the verb. ``key`` is the key that the user configured; empty
+        for the usual key."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

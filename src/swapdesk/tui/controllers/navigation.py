@@ -31,7 +31,7 @@ class Navigation:
 
     @property
     def page(self) -> Page | None:
-        """The uppermost page; None if no page is open. An overlay may cover it."""
+        """The uppermost page; None if no page is open."""
         pages = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
@@ -136,7 +136,6 @@ class PrivacyMode:
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Switches between hidden and visible amounts."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()

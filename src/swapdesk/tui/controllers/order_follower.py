@@ -79,8 +79,8 @@ LONGEST = 120
 
 
 class EndBell:
-    """Rings the terminal's bell and shows a sentence when orders end. With ``choice`` ``away`` only
-    while the terminal does not have the focus; with ``off`` never."""
+    """Rings the terminal's bell and shows a sentence when orders end: always, never (``off``), or
+    only while the terminal does not have the focus (``away``)."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -110,7 +110,7 @@ class EndBell:
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` Amounts are left out,
-    because the terminal may show it elsewhere."""
+    because the terminal may show the sentence outside the desk."""
     # Orders and their models load after the first frame.
     from swapdesk.flows.orders.order_status import order_status
 

@@ -118,8 +118,8 @@ class SigningController(Controller):
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Replaces the pending transaction of ``signing`` by the same call with more gas or, if
-        ``cancels`` is True, by one that moves nothing."""
+        """Replaces the pending transaction of ``signing``: with more gas or, if ``cancels`` is
+        True, by a transaction that moves nothing."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk

@@ -275,8 +275,8 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions with the bar chart of the month at their right, and that of the month
-    before from :data:`TWO_MONTHS` cells of width on."""
+    """Returns the commissions with the month's bar chart at their right. From :data:`TWO_MONTHS`
+    cells of width on, the month before is shown too."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

@@ -268,8 +268,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Redraws the page because orders of the batch were created or, with ``failure`` as the
-        reason, failed."""
+        """Redraws the page because orders of the batch were created or failed. ``failure`` is the
+        reason; empty if they were created."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -749,8 +749,7 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """Moves from a corrected row to the next one with a problem and opens its cell, unless the
-        wallet is what lacks money."""
+        """Moves from a corrected row to the next one with a problem and opens its cell."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -1397,8 +1396,7 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """Returns what the wallets can pay gas from, as text; empty if that is unknown or a bundle,
-    which states its own cost, is built."""
+    """Returns what the wallets can pay gas from, as text; empty if that is unknown."""
     funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""

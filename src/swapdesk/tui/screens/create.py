@@ -335,8 +335,8 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Fixes the present values of the fields as what the create key confirms. A notice says why
-        if that is impossible."""
+        """Locks the present values of the fields for confirmation by the create key. A notice says
+        why if that is impossible."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
@@ -454,8 +454,8 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Sends ``intent`` once. If a different order is being created, a notice says that nothing
-        was sent."""
+        """Begins to create the order of ``intent`` or to sign its swap, once. If the desk is busy
+        with another order, a notice says that nothing was sent."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -597,8 +597,8 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Offers the wallet's accounts as recipients. Returns its balance of the token sold; None
-        if unknown."""
+        """Offers the wallet's accounts as recipients. Returns the wallet's balance of the token
+        sold; None if unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result

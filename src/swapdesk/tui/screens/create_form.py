@@ -231,8 +231,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. Only
-    ``typed`` text with an ``@`` at its beginning narrows them."""
+    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. If ``typed``
+    begins with ``@``, names match by their beginning; otherwise all match."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -642,8 +642,8 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """Returns the wallet's balance of the token sold, marked if it is below ``paid``, but never as
-    a lock: the user may pay from elsewhere."""
+    """Returns the wallet's balance of the token sold, marked if it is below ``paid``. The create
+    key still works then, because the user may pay from elsewhere."""
     have = state.balance
     if have is None:
         return []

@@ -423,7 +423,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines of a pane, and of the sentence at its bottom. With ``whole``, addresses and
+    """Returns the lines of a pane, and those of its closing sentence. With ``whole``, addresses and
     hashes are shown in full."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)

@@ -412,8 +412,8 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """Returns the two sides of the first row: what is swapped and for whom, and the state with its
-    time."""
+    """Returns the left and the right part of the first row: what is swapped and for whom, and the
+    state with its time."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
@@ -503,7 +503,7 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """Returns the address to which the deposit was sent, labelled as past so that nobody pays
+    """Returns the address to which the deposit was sent, labelled as sent so that nobody pays
     twice. ``on`` is a note beside it."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]

@@ -40,7 +40,8 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page with keys to pay for an order, to ask for it again or to put it away."""
+    """A page with keys to pay for an order, to ask for it again, or to mark its problem as dealt
+    with."""
 
     NAMES_PAYER: ClassVar[bool] = False
     """True if the footer of this page has room for words that name who pays the deposit."""

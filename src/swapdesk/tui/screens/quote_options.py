@@ -40,8 +40,8 @@ HINTS = (
 
 
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
-    """The panel in which the user changes the options for quotes. Its result is None if it is
-    closed. It requests no quotes."""
+    """The panel in which the user changes the options for quotes. Its result is the new options, or
+    None if it is closed."""
 
     DEFAULT_CSS = """
     QuoteOptionsOverlay > .panel { max-height: 85%; }

@@ -211,8 +211,9 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes; the old rows stay until the answer comes. ``only_fixed`` adds fixed
-        rates to them. ``by_itself`` marks a repetition of a refused request."""
+        """Asks for quotes; the old rows stay until the answer comes. With ``only_fixed``, fixed
+        rates are added to the old rows. ``by_itself`` is True if the desk repeats a refused
+        request."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -262,8 +263,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns the commands in the footer with their present states. Beside a waterfall these
-        are only those in :data:`BESIDE`."""
+        """Returns the commands in the footer with their states. While the waterfall (the steps to
+        what a route pays out) is drawn beside the table, these are only those in :data:`BESIDE`."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -868,8 +869,8 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """Returns the rows about a failed request: cause, refused fields, error code and request id.
-    ``wait`` is in seconds. ``again`` says when the desk repeats the request; empty if it does
-    not."""
+    ``wait`` is how many seconds the user has to wait. ``again`` says when the desk repeats the
+    request; empty if it does not."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:

@@ -244,8 +244,8 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """Returns how to draw the signing session at the present size. The review goes before the
-        heading, and the heading before empty rows."""
+        """Returns how to draw the signing session at the present size. Heading and empty rows are
+        left out if the whole review fits only without them."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:

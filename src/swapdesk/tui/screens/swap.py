@@ -273,7 +273,7 @@ class SwapScreen(Page):
 
     def write_token(self, spec: str) -> None:
         """Appends the token ``spec``, such as ``usdc.base``, to the line. In an empty line the
-        cursor goes before it, for the amount."""
+        cursor goes before the token, for typing the amount."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:

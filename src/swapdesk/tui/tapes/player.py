@@ -82,7 +82,7 @@ class NeverCame(TapeFailed):
 
 
 class _Over(Exception):
-    """Stops playing, because the user left the desk or stopped the tape."""
+    """Raised to stop playing, because the user left the desk or stopped the tape."""
 
 
 class Player:

@@ -182,7 +182,8 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. An empty one is drawn as the frame rule of ``world``."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
+    for ``world`` (sandbox, live or file)."""
 
     text: str = ""
     severity: str = "information"
@@ -210,7 +211,7 @@ class NoticeRow(StateView[NoticeState]):
 
 def whole_sentences(line: Line, width: int) -> Line:
     """Returns the first sentences of ``line`` that fit into ``width`` cells, with ``…`` if some are
-    missing. Even the first may be cut."""
+    missing. If not even the first fits, it is cut."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -259,8 +260,8 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows ``notice``, or ``brief`` if there is no room, in place of where the money is. An
-        empty ``notice`` ends that."""
+        """Shows ``notice``, or ``brief`` if there is no room, over the text that says where the
+        money is. An empty ``notice`` shows that text again."""
         self._notice, self._brief = notice, brief
         self.redraw()
 

@@ -24,7 +24,7 @@ TIGHT_BELOW = 90
 
 
 class Places(Struct, frozen=True):
-    """Widths in cells within a row about a payment."""
+    """Widths in cells of the parts of a row about a payment."""
 
     number: int
     gap: int

@@ -400,8 +400,8 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel beside the table. ``fact`` is muted, below the
-    short id."""
+    """Returns the rows about an order for the panel beside the table. ``fact`` is a muted text
+    below the order's short id."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):

@@ -97,8 +97,8 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """True if one cell shows two modules. Plain ASCII, which has no half blocks, needs two
-        cells for each."""
+        """True if one cell shows two modules. It is False in plain ASCII, where each module takes
+        two cells."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:

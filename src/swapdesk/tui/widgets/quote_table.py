@@ -79,8 +79,8 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width of the column of notes in cells. It is wider than usual for ``approve``,
-    which is never shortened, and for missing notes."""
+    """Returns the width of the column of notes in cells. It is wider than usual for the note
+    ``approve``, and if a row lacks a note that nearly all rows have."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -127,7 +127,7 @@ def quote_rows(
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
     """Returns the rows of the table for the quotes in ``board``. ``former`` has each quote's place
-    before the last refresh, by quote id, for a note."""
+    before the last refresh, by quote id."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)

@@ -74,7 +74,7 @@ class Edit(Struct, frozen=True):
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
     """Returns the text that a paste inserts, and a sentence about what was changed, or empty.
-    Blanks at the ends and invisible characters go; ``grouped`` drops all spaces."""
+    Blanks at the ends and invisible characters are dropped; with ``grouped``, so are all spaces."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -350,8 +350,8 @@ MOST = 1024
 
 
 class PassphraseField(TextField):
-    """A field for a pass phrase, drawn as dots. After :class:`Complete`, :meth:`take` returns the
-    phrase and empties the field."""
+    """A field for a pass phrase, drawn as dots. When it posts :class:`Complete`, call :meth:`take`,
+    which returns the phrase and empties the field."""
 
     class Complete(FieldMessage):
         """The message that the user pressed ``enter``. Its ``value`` is empty, because no message
