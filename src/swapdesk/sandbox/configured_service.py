@@ -1,10 +1,8 @@
-"""``swapdesk serve --config``: serves the chains and venues that a file names.
+"""``swapdesk serve --config``: serves the chains and venues that a file names, without the sandbox,
+in one process or several over one database.
 
-The service runs without the sandbox's supervisor, node and control. It is one process, or several
-processes over one database, each of which answers requests, carries out the work that falls due, or
-does both. The catalogue contains the chains that the file names, and those of their tokens that a
-pool in the file trades. There is no source of market prices, so the service states no amounts in
-dollars and scans no tokens.
+The catalogue contains the tokens that the file's pools trade. Without market prices, the service
+states no dollars and scans no tokens.
 """
 
 from __future__ import annotations

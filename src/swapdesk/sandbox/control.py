@@ -1,9 +1,5 @@
 """The control of a sandbox, an HTTP server for its clock, its faucet and its faults (interfaces 2).
-
-The control listens on its own port of this machine, requires its token, and checks ``Host`` and
-``Origin``. The faucet pays the deposit of an order as the user would, and gives coins and tokens of
-the embedded chains to an address. ``WorldPace`` follows the time of the node.
-"""
+It listens on this machine only, requires its token, and checks ``Host`` and ``Origin``."""
 
 from __future__ import annotations
 

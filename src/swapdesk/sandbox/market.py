@@ -1,9 +1,5 @@
-"""Prices of the sandbox's market, and prices of its simulated exchanges.
-
-A market price is a pure function of the seed and of sandbox time, so that every process computes
-the same price. A price drifts smoothly around its base price, by at most the asset's ``swing``. An
-exchange's price is a pure function of seed, time, pair, amount and terms.
-"""
+"""Prices of the sandbox's market and of its simulated exchanges, as pure functions of the seed and
+sandbox time. A price drifts around its base price, by at most the asset's ``swing``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Reads the file of ``swapdesk serve --config`` and checks its keys; every mistake is reported with
-its line.
-
-A venue that this program cannot serve is not a mistake in the file. In that case the entry lists
-what is missing, and its ``required`` says whether the service refuses to start.
-"""
+"""Reads the file of ``swapdesk serve --config``; every mistake is reported with its line. A venue
+that this program cannot serve is no mistake: ``required`` says whether the service then refuses to
+start."""
 
 from __future__ import annotations
 

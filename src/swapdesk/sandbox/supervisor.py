@@ -1,12 +1,9 @@
-"""Starts a sandbox and keeps it running: node and service are child processes, on ports that stay
-the same.
+"""Starts a sandbox and keeps it running: node and service are child processes, restarted when they
+end.
 
-Prints exactly one JSON line on standard output when both are ready; all other messages go to
-standard error. A child that ends is restarted. The children end within 2 s of the supervisor,
-however the supervisor ends.
-
-Every sandbox has its own keys of market makers. A wallet gets them from the ready line, and never
-from the service that the wallet checks.
+Prints exactly one JSON line on standard output, when both are ready. The children end within 2 s of
+the supervisor. A wallet gets the makers' keys from that line, never from the service that it
+checks.
 """
 
 from __future__ import annotations

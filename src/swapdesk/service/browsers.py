@@ -1,10 +1,8 @@
-"""Requests from browsers: which websites may send requests and read the answers.
+"""Which websites may send requests from a browser and read the answers (contract 2.13 to 2.15).
 
-``partner-id`` is meant for code in browsers. So operations that accept ``partner-id`` answer pages
-of every website, unless the partner lists the allowed websites (contract 2.13, 2.14). An API key
-must not be used by a page of another website, so a request from such a page is refused if it
-carries ``Authorization``. The order stream accepts API keys only, so it refuses all pages of other
-websites (contract 2.15).
+``partner-id`` is meant for browsers: every website may use it, unless the partner lists the allowed
+ones. Pages of other websites must not use an API key, nor the order stream, which takes API keys
+only.
 """
 
 from __future__ import annotations

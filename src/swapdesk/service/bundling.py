@@ -1,10 +1,8 @@
-"""Bundles the deposits of a group of orders into UserOperations of ERC-4337, submits the operations
-and follows them.
+"""Bundles the deposits of a batch of orders into UserOperations (ERC-4337), submits them and
+follows them.
 
-Each operation pays deposits in one token, as many as fit. ``Bundler`` is the interface for the rest
-of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's own
-JSON-RPC. The callers store a bundle and decide whether to submit it; submitting the same bundle
-again is harmless.
+``Bundler`` is the interface; ``NodeBundler`` uses nodes that speak ERC-7769. The callers store a
+bundle and decide when to submit it; submitting it again is harmless.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Chains and tokens in memory: lookup, search, and pages that are encoded once.
-
-Only the security verdicts of a catalogue ever change; a new version of the reference data becomes a
-new ServiceCatalog (contract 5.3, 5.7, 5.8).
-"""
+"""Chains and tokens in memory (contract 5.3, 5.7, 5.8). Only the security verdicts of a
+ServiceCatalog ever change."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
-"""The order stream ``WS /ws``: the handshake, one connection, and the hub for all connections.
+"""The order stream ``WS /ws`` (contract 11.1 to 11.7): handshake, connections, and the hub that
+reads the outbox for all of them.
 
-``Hub`` reads the outbox in commit order, and reads each changed order once for all connections that
-watch it. It passes on ids only, and each connection fetches the order when it sends. So a slow
-reader gets the latest state, and at most one update per order waits (contract 11.7). Frames:
-contract 11.3 to 11.5.
-
-Before the upgrade the handshake refuses missing credentials (401), malformed ones (400), and
-``partner-id`` alone (401). Wrong credentials are refused after the upgrade: ``error`` AUTH_FAILED,
-then close 4401 (contract 11.1, 11.2).
+The hub passes on ids, and a connection reads the order when it sends, so that a slow reader gets
+the latest state. Missing or malformed credentials are refused before the upgrade, wrong ones after
+it (AUTH_FAILED, close 4401).
 """
 
 from __future__ import annotations

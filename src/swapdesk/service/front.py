@@ -1,9 +1,7 @@
 """The proxies in front of the service, and the address by which callers know the service.
 
-A proxy states the caller's address in headers, which anybody can send. So the headers count only if
-the request comes from a proxy that the operator named. They are read from the right, where the
-nearest proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the
-left of that address may be forged.
+Anybody can send forwarding headers, so they count only from a trusted proxy. Read from the right,
+the first address that is no trusted proxy's is the caller's.
 """
 
 from __future__ import annotations

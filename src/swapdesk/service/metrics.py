@@ -1,9 +1,5 @@
-"""Metrics of a service in the text format of Prometheus, and the application that serves them.
-
-Requests and transitions are counted as they happen; all other values are determined when the
-metrics are requested (:mod:`~swapdesk.service.readiness`). Label values come from this program and
-the operator's service file, never from callers, so callers cannot create series.
-"""
+"""Metrics in the text format of Prometheus, and the application that serves them. Label values
+never come from callers, who therefore cannot create series."""
 
 from __future__ import annotations
 

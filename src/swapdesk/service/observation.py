@@ -1,9 +1,5 @@
-"""Reports each request and each order transition to the observers that the operator configured.
-
-Observers get no header, body, query or secret. They get the caller's partner id and, if the
-operator asks for it, the caller's address. Texts are limited in length, except the method and the
-ids of orders; :class:`Log` escapes them.
-"""
+"""Reports each request and each change of an order's state to the operator's observers. They get no
+header, body, query or secret, and the caller's address only on request."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Generates the OpenAPI 3.0.3 document of this service from the operations table.
-
-pydantic writes JSON Schema 2020-12. OpenAPI 3.0 differs: it has ``nullable`` instead of a null
-type, no ``const``, boolean exclusive bounds, and allows nothing beside a ``$ref``.
-"""
+"""Generates the OpenAPI 3.0.3 document of this service from the operations table. pydantic's JSON
+Schema 2020-12 is converted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Commissions and volume of a partner (contract 12.2 to 12.9).
-
-An order counts once it is finished, on the UTC day of ``orderFinishedReceived``. All answers are
-computed from daily sums (:mod:`swapdesk.service.store.books`).
-"""
+"""Commissions and volume of a partner (contract 12.2 to 12.9), by the UTC day on which orders were
+finished, from :mod:`swapdesk.service.store.books`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 """Keeps a process's directory of partners up to date with changes that operators make, in any
-process.
-
-A request reads the directory only, which costs nothing; a background task compares the directory
-with the store once a second. If this comparison has failed for a while, the process asks the store
-before it accepts a key, because the key may have been revoked in the meantime.
-"""
+process. If the background task fails for a while, the store is asked before an API key is
+accepted."""
 
 from __future__ import annotations
 

@@ -1,15 +1,10 @@
-"""Calls that are paid for individually: a caller without credentials pays with a signature.
-Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4).
+"""Calls that are paid for individually, by a signature instead of credentials: x402 version 2,
+scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4).
 
-A payment is verified before its call is carried out, and settled after the call succeeded, so that
-a refused call costs nothing. If the settlement fails, the answer is withheld. An order that the
-call created is then not announced; the payer gets it by sending and paying for the same request
-once more, and otherwise it expires.
-
-A payment is stored before its call is carried out, and freed for another call only if the call was
-refused before anything was sent. So after a crash a payment that may have been settled serves no
-other call. Its transaction is stored before a chain gets it, so that the service knows what the
-payment was for even if the transaction is executed later.
+A payment is stored and verified before its call is carried out, and settled after the call
+succeeded. If the settlement fails, the answer is withheld, and the created order is not announced
+until the payer repeats and pays the same request. After a crash, a payment that may have been
+settled serves no other call.
 """
 
 from __future__ import annotations

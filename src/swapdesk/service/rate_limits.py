@@ -1,17 +1,8 @@
-"""Limits a partner's calls by tier or override, and counts a month's requests.
+"""Limits a partner's calls, and counts a month's requests (contract 2.8 to 2.12, 12.1).
 
-A window is a minute, hour or day of the service's UTC time. A call is admitted if all three have
-room, and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
-``partner-id`` are counted separately, and so are those of each address that calls without
-credentials (contract 2.12). Usage: contract 12.1.
-
-The counts are in the store, for all processes that use it. A quote is counted in the store before
-it is carried out, an exchange in the commit that begins it. Calls of an address are counted in
-memory only, because a flood of strangers must not cost a write each.
-
-Of reads a process counts a share in advance, a part of the calls that are left, and gives back each
-second what it did not use. So no window ever admits more than its limit, and reads do not wait for
-the disk; if a process is killed, at most its share stays counted in vain.
+A call needs room in three windows, a minute, an hour and a day of UTC; a refused call counts in
+none. The counts are in the store, for all processes. For reads, a process reserves a share of the
+calls in advance, so that no window ever admits more than its limit.
 """
 
 from __future__ import annotations

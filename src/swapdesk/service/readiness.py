@@ -1,9 +1,5 @@
 """Checks whether the service is ready: the database, its clock, a worker for due orders, and the
-nodes of chains.
-
-All of them are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
-answer is public, so it only gives the state of each; the log says once why one does not answer.
-"""
+nodes of chains. The public answer only gives the state of each; the log says why."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""The layer between the server and a handler, the same for every request.
+"""The layer between the server and a handler: operation, method, clock, credentials, rate limit and
+parameters are checked in this sequence.
 
-The steps are, in this order: find the operation, check the method, check this process's clock,
-check credentials (or take a payment, or check a signature), apply the rate limit, parse the
-parameters, call the handler. Every answer carries ``Date`` from the service's clock and
-``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
-
-Routes come from the operations table. There are no redirects: a trailing slash is another path
-(contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``, like every method that the table
-lacks, except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get the
-operation's name, never a value from the caller.
+Every answer carries ``Date`` and ``x-request-id``, refusals too. There are no redirects (contract
+1.3). HEAD and OPTIONS are answered 405, except for a page's preflight
+(:mod:`~swapdesk.service.browsers`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Security scans of tokens.
-
-A token is scanned when a request for quotes or for ``GET /minMax`` names it, unless it has a
-verdict that is still valid; the answer never waits for the scan (contract 5.13).
-"""
+"""Security scans of tokens, made when a request for quotes or limits names a token without a valid
+verdict. The answer never waits for the scan (contract 5.13)."""
 
 from __future__ import annotations
 

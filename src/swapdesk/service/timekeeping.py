@@ -1,11 +1,5 @@
-"""Compares the clock of this process with the database's clock, which is the same for all
-processes.
-
-If this process's clock is ahead, orders and bundles would expire although their payers are still in
-time. If it is behind, a quote would be accepted although its price is long outdated. In both cases
-calls would be counted in the wrong rate-limit windows. So a process whose clock is wrong does
-nothing that depends on time.
-"""
+"""Compares the clock of this process with the database's, which all processes share. A process with
+a wrong clock does nothing that depends on time, such as expiry or rate limits."""
 
 from __future__ import annotations
 

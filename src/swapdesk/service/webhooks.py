@@ -1,11 +1,8 @@
-"""Events that venues and bundlers send to the service (contract 15).
+"""Events that venues and bundlers send to the service (contract 15), authenticated by a signature
+(:mod:`~swapdesk.wire.webhook_signature`).
 
-An event only hints that an order, or an operation of a bundle, has changed. The worker then asks
-the venue itself, as it also does without events. So an event that is forged, repeated, late or out
-of order changes neither money nor a state, and a lost one costs only time.
-
-The sender is authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes
-of the body. Events with the same id count once.
+An event is only a hint to ask the venue. A forged, repeated or late one changes neither money nor a
+state, and a lost one costs only time.
 """
 
 from __future__ import annotations

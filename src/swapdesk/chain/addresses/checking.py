@@ -1,13 +1,8 @@
 """Checks recipient and refund addresses locally; no rule of a server can make the check accept
 more.
 
-A refused text is named if it is something known: another chain's address, a form that no payout
-goes to, or a private key.
-
-The service's own pattern (``addressValidation``, contract 5.1) is a second filter, which can only
-refuse more. It runs in pydantic's Rust engine, in linear time and with a size limit on the compiled
-form, because Python's ``re`` would hang on ``^([a-z]+)*$``. If the engine does not support a
-pattern (lookaround, backreference), the local check alone decides.
+The service's pattern (``addressValidation``, contract 5.1) is a second filter. It runs in
+pydantic's Rust engine, in linear time; an unsupported pattern is ignored.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""The definition of a kind of address: one object with everything that depends on the kind.
+"""The definition of a kind of address: one object with everything that depends on the kind. A new
+kind needs a module with an :class:`AddressKind` and a row in ``kinds``.
 
-A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. No other code tests for
-the name of a kind: checks, memos, payment links, explorers, look-alikes, the display and the
-sandbox's addresses are read from the object.
-
-A verdict names the place and the reason of a fault. It never proposes a corrected character,
-because a person who accepts a wrong proposal pays a stranger.
+No check proposes a corrected character, because a person who accepts a wrong one pays a stranger.
 """
 
 from __future__ import annotations

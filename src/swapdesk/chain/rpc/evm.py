@@ -1,12 +1,8 @@
-"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC. Answers are
-read strictly.
+"""Client of an EVM node: reads, simulated calls and signed transactions, each sent once, within a
+deadline.
 
-Every request is sent once, within a deadline. The caller gives every field of a call; this module
-fills in nothing and signs nothing, and it needs no chain library.
-
-Addresses have their checksum, hashes are lower-case 0x-hex, amounts whole wei; an answer of another
-form raises NodeUncertain. The message of a revert comes from a contract, so it is shortened and
-reduced to printable ASCII.
+Nothing is filled in or signed here. Addresses have their checksum, hashes are lower-case 0x-hex,
+amounts are wei; an answer of another form raises NodeUncertain.
 """
 
 from __future__ import annotations

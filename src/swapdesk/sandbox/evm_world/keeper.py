@@ -1,10 +1,5 @@
-"""Moves the pools of the embedded chains to the market's prices, with one transaction at a time on
-each chain.
-
-``plan`` decides which pools move and by how much, as a pure function of reserves and prices. The
-keeper leaves a chain alone while nobody uses it, so that an idle sandbox does not grow; a request
-wakes the keeper. ``give`` pays tokens out of the treasury.
-"""
+"""Brings the pools of the embedded chains to market prices, and gives tokens away. It leaves a
+chain alone while nobody uses it, so that an idle sandbox does not grow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The node's own database: one connection, one writer, and every step in one durable transaction.
-
-``AccountRows`` reads and changes the rows of the exchanges' books, and finds what is due next.
-"""
+"""The node's own database: one connection, one writer, and every step in one durable
+transaction."""
 
 from __future__ import annotations
 

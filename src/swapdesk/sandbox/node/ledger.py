@@ -1,17 +1,8 @@
 """The ledger of the sandbox: every payment, and what each address holds of each token.
 
-Issued tokens are a debt of the account ``ISSUER``, so that the balances of a token add up to zero.
-A cause (what a payment is for) is paid only once, and the payment is stored in the transaction that
-moves the balances.
-
-For an embedded chain the ledger is the exchanges' book: it has the balance of each exchange's
-wallet, and everything else under the faucet's name. An incoming payment is booked when it is read
-from a block.
-
-An outgoing payment is signed in the transaction that books it, with the next number of its wallet,
-and its bytes are submitted until they are in a block. A node that is killed at any moment submits
-the same bytes again. A payment is signed again only if it expired in no block and can never be
-executed.
+A cause (what a payment is for) is paid only once. For an embedded chain the ledger is the
+exchanges' book. An outgoing payment is signed in the transaction that books it, and the same bytes
+are submitted until they are in a block; it is signed again only if it can never be executed.
 """
 
 from __future__ import annotations

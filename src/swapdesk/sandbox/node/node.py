@@ -1,13 +1,5 @@
-"""The node: its time, its ledger and the exchanges' books, whose methods are served as JSON-RPC 2.0
-over HTTP on this machine.
-
-``open_node`` opens the node with its embedded chains.
-
-When an exchange's order or an operation changes, the node sends the service an event, a signed POST
-(contract 15). It tries this a few times and then gives up, because the service also asks by itself.
-Events wait in a queue of limited length, in which equal events wait only once. The node's work
-never waits for the sending.
-"""
+"""The node: its time, its ledger and the exchanges' books, served as JSON-RPC 2.0 over HTTP on this
+machine. It also sends the service events about changes (contract 15), which may be lost."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
 """The money of a leg: credited, swapped, paid out, refunded or forwarded.
 
-Every method of ``Settlement`` runs inside a transaction that its caller opened, and moves each sum
-at most once. What a venue keeps of a refund goes to the venue's own wallet, so that every unit
-stays accounted for.
-
-``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. How
-far a chain was read is stored in the same transaction as what was found. A payment that is in no
-block is submitted again with the same bytes; a payment that expired in no block is signed again.
-Blocks are final: nothing that was mined is undone.
+Every method of ``Settlement`` runs inside its caller's transaction and moves each sum at most once.
+``ChainBooks`` reads deposits and outcomes from the embedded chains. Blocks are final.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The DEX half of the order desk: permissions, chained signatures, creation of orders, and
-confirmations.
+"""The DEX half of the order desk: permissions, signatures, creation and confirmation of orders.
 
-If a venue rejects a swap, the create request is refused before the quote is consumed. A transaction
-is accepted for an order only if the chain knows it and it was made for this order: it must come
-from the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The
-partner reports the transaction, or the service finds it on the chain.
+A swap that its venue rejects is refused before the quote is consumed. A transaction is accepted for
+an order only if the chain knows it, it comes from the order's owner, and it has the order's call or
+message (contract 10.12).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""On-chain rows of ``GET /quotes`` (contract 6.7, 6.8), and the limits of on-chain routes (6.1).
+"""On-chain rows of ``GET /quotes`` (contract 6.7, 6.8), and limits of on-chain routes (6.1).
 
-Gas and fees are in the native coin of the paying chain. Their dollar values follow the coin's price
-in the catalogue and are omitted if it has none. A pool states no limits, so the limits are searched
-for: an amount is within limits if a venue quotes it and the row is usable. The search starts from a
-usual amount and finds each end with a precision of about one percent.
+Gas and fees are in the paying chain's coin. Pools state no limits, so the amounts that venues quote
+are searched for, with a precision of about one percent.
 """
 
 from __future__ import annotations

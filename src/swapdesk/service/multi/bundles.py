@@ -1,9 +1,7 @@
-"""Sends the submitted bundles of groups, follows them, and stores their outcome.
+"""Submits the bundles that pay batches of orders, follows them, and stores their outcome.
 
-After a crash a bundle is sent again as it was stored. That is harmless, since the hash identifies
-an operation and its nonce can be used only once (contract 17.2). The outcome is what the
-EntryPoint's event says about the inner calls, never the transaction's status. A bundle whose
-account is not funded yet is retried until its orders expire.
+Submitting a bundle again after a crash is harmless, since a nonce can be used only once (contract
+17.2). The outcome is what the EntryPoint's event says, never the transaction's status.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Funding of a group: builds what the group's sender signs, depending on the kind of chain on which
-the group sells.
+"""Builds what the sender of a batch signs to pay its deposits (contract 9.9 to 9.19).
 
-Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its signatures arrive
-(EIP-191 or EIP-712). Submitting stores the signatures by compare-and-set before the bundler gets
-the bundle, so that a second submission is refused; :class:`BundleWatch` does the rest. On Solana
-the sender signs and sends the deposits. They are packed by measured size into transactions of at
-most one packet and ten deposits, with the group's id as memo (contract 9.15).
+On an EVM chain, signatures are stored before the bundler gets a bundle, so that a second submission
+is refused. On Solana the sender sends transactions of at most ten deposits, with the batch's id as
+memo.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Creates and shows groups of orders.
-
-A group is created in one commit, its orders are opened by the worker, and only its owner can see
-it. Each order is checked and priced individually; if an order has a problem, only this order gets
-an error. Filters: contract 9.2.
-"""
+"""Creates and shows batches of orders. An order that has a problem gets an error of its own; the
+others are created in one commit. Filters: contract 9.2."""
 
 from __future__ import annotations
 

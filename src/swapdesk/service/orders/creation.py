@@ -1,9 +1,5 @@
-"""The order desk: creates, looks up and lists the orders of a partner.
-
-A quote becomes at most one order (contract 7.6). The quote is consumed and the order written in one
-commit. Then the venues are asked outside any transaction, the deposit address is committed, and
-only then is the request answered. After a crash the worker finishes the order.
-"""
+"""Creates, looks up and lists the orders of a partner. A quote becomes at most one order (contract
+7.6); after a crash the worker finishes it."""
 
 from __future__ import annotations
 

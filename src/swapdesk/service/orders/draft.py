@@ -1,10 +1,5 @@
-"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9).
-
-The checks cover whether the quote may still become an order, what the request has to contain, and
-its addresses and memos. An address has to be accepted by this program's decoder for the kind of
-chain and by the chain's own pattern; if there is no such decoder, the pattern alone decides
-(``addressValidation``, contract 5.1).
-"""
+"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9). Addresses must
+satisfy this program's decoder, if there is one, and the chain's pattern (5.1)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The worker: claims orders that are due, asks their venues, and commits what changed.
-
-The order row is the state of the workflow. Work happens between two commits, never inside one. If a
-worker dies, its lease ends, and another worker continues from the row.
-"""
+"""The worker: claims orders that are due, asks their venues, and commits what changed. If a worker
+dies, its lease ends, and another continues from the order row."""
 
 from __future__ import annotations
 

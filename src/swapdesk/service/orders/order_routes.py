@@ -1,10 +1,5 @@
-"""The routes of an order: its legs and their keys, the next best route, and repricing.
-
-If a create request asks for another markup or other leg providers than its quote, a floating quote
-is repriced within its route type, and a fixed quote is refused (contract 7.11). If a venue refuses
-before anything was deposited, the next best route is tried. A leg's key is never used at two venues
-(contract 17.5).
-"""
+"""The routes of an order: its legs and their keys, the next best route, and repricing (contract
+7.11). A leg's key is never used at two venues (contract 17.5)."""
 
 from __future__ import annotations
 

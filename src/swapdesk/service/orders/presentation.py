@@ -1,8 +1,5 @@
-"""Renders an order row as the Order of the API (contract 8.1 to 8.3, 8.18, 8.21).
-
-A private order shows no provider, no intermediary and no hash between the legs, because the route
-hides them. A deleted order (status 8) shows nothing but its id and that state.
-"""
+"""Renders an order row as the Order of the API (contract 8.1 to 8.3, 8.18, 8.21). A private order
+shows no provider, no intermediary and no hash between the legs."""
 
 from __future__ import annotations
 

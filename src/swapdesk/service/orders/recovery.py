@@ -1,12 +1,8 @@
-"""Recovers a deposit if a venue gives up a leg after the deposit arrived.
+"""Recovers a deposit if a venue gives up a leg after the deposit arrived (contract 8.13 to 8.15).
 
-A floating order moves to another venue (contract 8.14): the leg is priced again, with the order's
-filters, and without venues that know the other end of a private order. If no venue takes over, the
-deposit is refunded on the input chain; a private fixed order returns the token originally sent
-(contract 8.15). Every other case needs an operator (contract 8.13).
-
-Every step is stored before it is taken, and is safe to repeat: the key of the new leg is in the
-row, and a venue forwards a deposit to one address only.
+A floating order moves to another venue, which must not know both ends of a private order. Otherwise
+the deposit is refunded, or an operator has to act. Every step is stored before it is taken and is
+safe to repeat.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Opens the legs of an order at its venues, which turns a consumed quote into a deposit address.
-
-The create request uses this, and so does the worker for orders that a crash or a lost answer left
-unfinished. A venue that is asked twice with the same key returns what it created the first time, so
-that no second deposit is opened (contract 7.8).
-"""
+"""Opens the legs of an order at its venues, for create requests and for the worker. A venue that is
+asked twice with the same key opens only one deposit (contract 7.8)."""
 
 from __future__ import annotations
 

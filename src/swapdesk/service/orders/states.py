@@ -1,9 +1,5 @@
-"""States of an order: allowed transitions, displayed states, and changes by venue reports.
-
-The functions are pure: they compute new rows from an order row and reports on its legs (contract
-8.4 to 8.9). A report never moves an order backward, and a missing report never moves it at all
-(contract 8.7, 17.6).
-"""
+"""Allowed, displayed and next states of an order, as pure functions of its row and the reports on
+its legs (contract 8.4 to 8.9, 17.6). A report never moves an order backward."""
 
 from __future__ import annotations
 

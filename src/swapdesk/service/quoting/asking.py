@@ -1,10 +1,5 @@
-"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20).
-
-Raises an error that names the parameter if the market or the account does not allow it. All venues
-are asked at once, with a common deadline (contract 17.3): for the first 0.6 s all answers are
-waited for, then 90 % are enough, and after each further 0.3 s a smaller share. After 2.0 s the
-answers that have arrived are used.
-"""
+"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20), and
+asks all venues at once, with a common deadline of 2 s (contract 17.3)."""
 
 from __future__ import annotations
 

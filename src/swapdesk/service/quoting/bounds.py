@@ -1,14 +1,8 @@
-"""Bounds that quotes of a pair obey: of the amounts sent on private routes, and of the amounts
-received.
+"""Bounds that quotes of a pair obey: of amounts sent on private routes, and of amounts received
+(contract 6.4).
 
-The bounds of a private route's second leg are in the intermediary token, so they are converted
-through the first leg's price. Since prices may move before a quote is asked for, the second leg
-keeps a margin of 2 %. An amount in that margin is refused even if the route would take it. Bounds
-are the same for all callers within a period of 30 seconds.
-
-``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received have
-fixed rates, so both bounds follow from what fixed routes pay for their smallest and largest amount
-sent. Each bound is moved inside by at least 2 %, and a quote was obtained at it.
+They are the same for all callers within 30 seconds. A margin of at least 2 % allows for moving
+prices, so an amount can be refused although a route would take it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
 """Checks requests for quotes, prices them, stores the quotes durably and answers (contract 6.6 to
-6.29).
-
-A pair has bounds of the amount sent on private routes, and of the amount received on standard and
-on private routes. ``GET /minMax`` states these bounds, and a quote for an amount outside them is
-refused even if a route would take it (contract 6.3, 6.4).
-"""
+6.29). Amounts outside the bounds of ``GET /minMax`` are refused (6.3, 6.4)."""
 
 from __future__ import annotations
 

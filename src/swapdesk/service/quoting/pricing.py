@@ -1,15 +1,8 @@
 """Prices all routes of a pair at once: standard routes over each venue, private ones over pairs of
 venues.
 
-A private route is priced leg by leg, beginning with the leg whose amount is known: the first, or
-the second if the amount received is given. Only the best of these legs per intermediary are
-continued to whole routes. A refused amount is answered with an amount that some route takes
-(contract 6.24).
-
-Payout wallets of private routes are rotated (contract 6.18 to 6.20): a wallet that paid one of the
-partner's recent orders, within 24 hours, is not used. A rotated route is left out if its price
-deviates too far from the best one. If no wallet is left, there is no route, unless a fallback was
-asked for.
+A refused amount is answered with one that some route takes (contract 6.24). A wallet that paid one
+of the partner's private orders within 24 hours does not pay the next (contract 6.18 to 6.20).
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
-"""Prices one route.
-
-A standard route has one leg on one venue. A private route has two legs on different venues, over an
-intermediary token, so that no venue sees both ends. Amounts are Decimal in whole tokens. What a
-venue pays is rounded down to the token's decimals; what it demands is rounded up. Contract 6.13 to
-6.16 says which venues may take which leg.
-"""
+"""Prices one route. A private route has two legs on different venues, so that none sees both ends
+(contract 6.13 to 6.16). Amounts are Decimal in whole tokens, rounded in the venue's favour."""
 
 from __future__ import annotations
 

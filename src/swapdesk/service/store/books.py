@@ -1,11 +1,5 @@
-"""The books of partners: sums by UTC day, and the entries of their commissions.
-
-A daily sum changes in the same transaction that finishes the order (contract 12.6). An entry is
-what an order earned, a reversal or a payout; the amounts of reversals and payouts are negative.
-Entries are only added, never changed. To check the sums and the earnings, they can be computed
-again from the orders and the reversals. Dollars are exact, because ``exact_plus`` and ``exact_sum``
-add without rounding in both databases.
-"""
+"""The books of partners: sums by UTC day (contract 12.6), and entries of earnings, reversals and
+payouts. Entries are never changed. Dollars are exact."""
 
 from __future__ import annotations
 

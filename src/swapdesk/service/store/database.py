@@ -1,12 +1,8 @@
 """The interface between the store and its database, SQLite or PostgreSQL.
 
-Both databases run the same statements, in the SQL that they have in common, with named values
-(``:name``). Differences are in ``Wording`` and in the column types of ``schema``. A piece of work
-is a coroutine that runs statements of a ``Transaction``: PostgreSQL answers them over the network,
-SQLite at once, in the thread of its one writer.
-
-Times are integers, microseconds since 1970 UTC. Amounts are exact: decimal text in SQLite, NUMERIC
-in PostgreSQL; both are read as ``Decimal``.
+Both run the same statements, with named values (``:name``); differences are in ``Wording`` and
+``schema``. Times are integers, microseconds since 1970 UTC. Amounts are exact and read as
+``Decimal``.
 """
 
 from __future__ import annotations

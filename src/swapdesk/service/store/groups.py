@@ -1,8 +1,5 @@
-"""Orders that were created together (a group), and the bundles that pay their deposits.
-
-A bundle changes its state by compare-and-set on the state alone, so that only one of several
-submissions succeeds (contract 17.2).
-"""
+"""Batches of orders that were created together, and the bundles that pay their deposits. Only one
+of several submissions of a bundle succeeds (contract 17.2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Migrates SQLite files of earlier releases, schema 1 to 12, to the schema of this release.
-
-PostgreSQL needs no such migration: its first schema is 13.
-"""
+"""Migrates SQLite files of schema 1 to 12 to this release's schema. PostgreSQL begins with schema
+13."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Quotes, and the orders that are created from them.
-
-Every statement that serves a partner has ``partner_id`` in its WHERE. An order never moves
-backward: an update requires ``rank <= :rank`` beside the compare-and-set on ``version`` (contract
-8.7).
-"""
+"""Quotes, and the orders that are created from them. Every statement for a partner has
+``partner_id`` in its WHERE. An order never moves backward (contract 8.7)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""The accounts of partners and their keys, which an operator changes.
-
-Only the digest of a secret is stored. A key is revoked and an account suspended; neither is ever
-deleted, because the next start of a sandbox would add it again. Every change increments a counter,
-by which a running service notices the change.
-"""
+"""The accounts of partners and their API keys, of which only digests are stored. They are revoked
+or suspended, never deleted. Every change increments a counter that running services watch."""
 
 from __future__ import annotations
 

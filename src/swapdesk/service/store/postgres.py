@@ -1,13 +1,8 @@
 """The PostgreSQL database of a service on several processes and machines.
 
-Each piece of work runs in a transaction on a connection of the pool, or shares a transaction with
-other work of its process that waits at the same time. Commits that called ``Transaction.tell`` are
-announced by ``NOTIFY`` on a separate connection, with one notification for all commits of the same
-moment. A notification only wakes readers, so that a missed one delays them by a second.
-
-The outbox is read in commit order: a row carries the id of its transaction, and is delivered once
-no older transaction is running. A serial number alone would not suffice, because the lower number
-may be committed last.
+Commits that called ``Transaction.tell`` are announced by ``NOTIFY``; a lost notification only
+delays readers by a second. An outbox row is delivered once no older transaction is running, which
+keeps the order of commits.
 """
 
 from __future__ import annotations

@@ -1,11 +1,5 @@
-"""The tables of the store, for both databases, and the migration to the present version of the
-tables.
-
-One text serves both databases; column types and clauses that differ are in ``Types``. Each
-migration step to the next version is carried out completely or not at all. A database records which
-releases of the service may still use it. If a step only adds something, the previous release can go
-on working beside this one; if a step removes something, it cannot.
-"""
+"""The tables of the store, for both databases, and their migration. A database records which
+releases may use it: after a step that only adds something, the previous release can go on."""
 
 from __future__ import annotations
 

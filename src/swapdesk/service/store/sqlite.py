@@ -1,10 +1,5 @@
-"""The embedded database: one file, one thread that writes, and connections that read.
-
-SQLite runs in WAL mode. Pieces of work that wait to be written, above all those submitted in the
-same turn of an event loop, are committed together and share one flush to disk. If one of them
-raises after it has changed something, all are repeated, each with a savepoint of its own, so that
-the others are not affected. The result of a piece of work is available only after the commit.
-"""
+"""The embedded database: one SQLite file in WAL mode, one thread that writes, and connections that
+read. Waiting pieces of work are committed together; one that fails does not affect the others."""
 
 from __future__ import annotations
 

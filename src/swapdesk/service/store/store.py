@@ -1,9 +1,6 @@
-"""``Store``: everything that the service stores, by subject, in one database.
-
-Every write is one durable transaction that includes its outbox rows, and a method returns after the
-commit. States change by compare-and-set only. Any method raises StoreUnavailable if the database
-does not answer.
-"""
+"""``Store``: everything that the service stores, by subject, in one database. A method returns
+after its durable transaction. Any method raises StoreUnavailable if the database does not
+answer."""
 
 from __future__ import annotations
 

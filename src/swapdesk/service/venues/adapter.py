@@ -1,10 +1,6 @@
-"""The protocol of every centralized venue, whether simulated or real.
-
-A quote has no side effects. Only ``open`` creates something at the venue. It carries a key that
-this service chose, and the same key always refers to the same deposit. After a crash or a lost
-answer, ``find`` with this key tells what was created (contract 7.8). All amounts are Decimal in
-whole tokens.
-"""
+"""The protocol of every centralized venue, simulated or real. Only ``open`` creates something,
+under an idempotency key; ``find`` tells what it created (contract 7.8). Amounts are Decimal in
+whole tokens."""
 
 from __future__ import annotations
 

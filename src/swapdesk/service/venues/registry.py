@@ -1,9 +1,5 @@
-"""The venues of a service, found by code, and the guards around every call of a venue.
-
-The guards are a capability check, a circuit breaker, sharing of equal calls and a timeout. ``open``
-creates something, so only the timeout applies: if the answer is missing after ten seconds, it
-raises Ambiguous.
-"""
+"""The venues of a service by code. Every call is guarded by a capability check, a circuit breaker,
+sharing of equal calls and a timeout; ``open`` only by the timeout, which raises Ambiguous."""
 
 from __future__ import annotations
 

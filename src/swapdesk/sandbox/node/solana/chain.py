@@ -1,10 +1,8 @@
-"""The embedded Solana chain.
+"""The embedded Solana chain. LiteSVM executes each transaction once, and the result is on disk
+before a client gets an answer.
 
-LiteSVM executes each transaction once, at sandbox time, and the result is on disk before any client
-gets an answer. The chain begins with a snapshot: coins of the faucet, the maker and the exchanges,
-and the catalogue's mints. The log has every transaction with the accounts that it changed; a start
-restores the accounts and executes nothing again. No later snapshot is written, because clients may
-ask for any transaction by its signature, so a snapshot would have to contain the whole log.
+On disk are one snapshot of the beginning and a log of all transactions with the accounts that they
+changed; a start executes nothing again.
 """
 
 from __future__ import annotations

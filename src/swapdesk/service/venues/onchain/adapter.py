@@ -1,10 +1,5 @@
-"""The protocol of every on-chain venue.
-
-A quote has no side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
-before the venue may take the wallet's tokens; ``prepare`` says what the wallet has to send.
-``progress`` is called until the order has ended. Amounts are integers, in the smallest unit of
-their token.
-"""
+"""The protocol of every on-chain venue. ``permission`` and ``next_signature`` say what a wallet
+signs, ``prepare`` what it sends; ``progress`` follows the order. Amounts are in smallest units."""
 
 from __future__ import annotations
 

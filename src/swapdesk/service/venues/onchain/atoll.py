@@ -1,10 +1,8 @@
-"""A market maker on Solana. It quotes at market prices and signs its half of a swap before the user
-signs.
+"""A market maker on Solana, which signs its half of a swap before the user does. Both payments are
+in one transaction.
 
-Both payments are in one transaction, so either both happen or none. The user pays the fee of the
-network and, if it does not exist yet, the token account that the maker pays into. The maker's
-signature is valid as long as the blockhash of the transaction. During that time the user can wait
-and send the transaction only if prices move in the user's favour, so the maker keeps it short.
+Until the blockhash expires, the user may wait and send the transaction only if prices moved in the
+user's favour, so this time is short.
 """
 
 from __future__ import annotations

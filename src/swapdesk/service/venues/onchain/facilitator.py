@@ -1,9 +1,6 @@
-"""Checks signed payments for calls (EIP-3009) against an EVM chain and sends them to the chain.
-
-A payment counts as executed only if the receipt of the transaction that this service sent shows it.
-That the payment's nonce is used proves nothing, because the owner may have cancelled the payment,
-which also uses the nonce.
-"""
+"""Checks signed payments for calls (EIP-3009) on an EVM chain and sends them. Only the receipt of
+the service's own transaction proves a payment; a used nonce can mean that the owner cancelled
+it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Wallets from which this service sends transactions: those of the solver and of the relayer.
-
-A contract carries out an order once, however often it is sent. So a lost transaction can be sent
-again, and nothing is stored here; callers who need the outcome record the hash.
-"""
+"""The wallets of the solver and the relayer. Contracts carry out an order only once, so a lost
+transaction can be sent again, and nothing is stored here."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out on the other.
-
-Both tokens are the same asset, exchanged one for one minus the relayer's share. The transaction
-also carries native coin, which pays the bridge fee (for the relayer's payout) and a small fee of
-the venue.
-"""
+"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out the same asset on
+the other, minus its share. The transaction also carries the bridge fee and the venue's fee, in
+coins."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Venues that trade through pools: a pair's path and price, the swap by a router, and its outcome.
-
-Basalt's router needs an approval; it can also receive and pay native coins. Fathom's router takes
-an EIP-2612 permit together with the swap, or an approval before the swap.
-"""
+"""Venues that trade through pools. Basalt's router needs an approval and also trades native coins;
+Fathom's takes an EIP-2612 permit or an approval."""
 
 from __future__ import annotations
 

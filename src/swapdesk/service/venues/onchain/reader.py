@@ -1,8 +1,5 @@
-"""Reads one chain: reserves and fees once per block, everything else when it is asked for.
-
-Computes prices as the pools' contract does, by the constant-product formula on integers in the
-smallest units.
-"""
+"""Reads one chain: reserves and fees once per block, everything else on request. Prices are
+computed like the contracts do, by the constant-product formula on integers."""
 
 from __future__ import annotations
 
