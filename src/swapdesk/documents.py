@@ -48,8 +48,8 @@ SCREENS = {
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A page or section about the subject ``about``. ``page`` is a file name, with an anchor for a
-    section. ``address`` is its URL, None without a site; ``file`` its path, None if missing."""
+    """A page or section about the subject ``about``. ``address`` is its URL, None without a site;
+    ``file`` its path, None if missing."""
 
     about: str
     page: str

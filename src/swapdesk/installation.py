@@ -48,7 +48,7 @@ def extra_of(module: str) -> str:
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
     """Returns the shell command that adds an extra to swapdesk in the way in which it was
-    installed. ``prefix`` is the Python environment, by default the running one."""
+    installed. ``prefix`` is the Python environment."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -85,8 +85,6 @@ def put_on_path(prefix: Path) -> str:
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
-    """Returns the extras, the additional packages and the Python version in a receipt of ``uv
-    tool``; empty ones if it is unreadable."""
     extras: set[str] = set()
     beside: list[str] = []
     try:
@@ -102,8 +100,6 @@ def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """Returns swapdesk's metadata from an installer in one of ``paths``, not from a source
-    directory; None if there is none."""
     installed = distributions(name=NAME, path=[*paths])
     return next((distribution for distribution in installed if _installer(distribution)), None)
 
@@ -113,8 +109,6 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Returns whether the installation is editable, and the path or URL that it came from (PEP
-    610), or an empty text."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""

@@ -377,8 +377,6 @@ class _Reading:
         return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
-        """Returns the path of the file with certificates; None if it is not set or, with a problem
-        added to ``problems``, unusable."""
         found = self._text("SSL_CERT_FILE", {}, "")
         if found.value is None:
             found = self._set("ca_file", row, None)

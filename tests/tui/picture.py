@@ -104,10 +104,10 @@ async def settled(run: DeskRun, size: tuple[int, int] | None = None) -> str:
 
 
 async def take_all(run: DeskRun, sizes: Collection[Size]) -> dict[str, Picture]:
-    """By their labels the pictures of these sizes, then the two of the size that is drawn in ASCII,
+    """By their labels the pictures of these sizes, then that of the size that is drawn in ASCII,
     which spares the way back to it."""
     taken = [await take(run, size) for size in sorted(sizes) if size != ASCII_SIZE]
-    taken += [await take(run, ASCII_SIZE, glyphs) for glyphs in (GlyphSet.UNICODE, GlyphSet.ASCII)]
+    taken.append(await take(run, ASCII_SIZE))
     return {picture.label: picture for picture in taken}
 
 

@@ -29,7 +29,7 @@ from tui.test_tokens import search
 AS_IT_CAME = {"order-raw", "requests", "requests-whole"}
 """Scenes that show what was said, or how much it was."""
 SCENES = [one for one in all_scenes() if one.fed and one.name not in AS_IT_CAME]
-ALWAYS = SCENES[::12]
+ALWAYS = SCENES[::18]
 VALUES_ALWAYS = SCENES[6::24]
 SIZE = (80, 24)
 REFUSED_AFTER = 100

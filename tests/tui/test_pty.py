@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -19,11 +20,11 @@ COLUMNS, ROWS = 120, 40
 
 
 class Terminal(TerminalWindow):
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, argument: str) -> None:
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         environment.pop("NO_COLOR", None)
         super().__init__(
-            [sys.executable, str(PROGRAM), *arguments],
+            [sys.executable, str(PROGRAM), argument],
             {**environment, "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
             COLUMNS,
             ROWS,
@@ -32,9 +33,8 @@ class Terminal(TerminalWindow):
 
 @pytest.fixture
 def terminal(request: pytest.FixtureRequest) -> Iterator[Terminal]:
-    opened = Terminal(*getattr(request, "param", ()))
-    yield opened
-    opened.close()
+    with closing(Terminal(request.param)) as opened:
+        yield opened
 
 
 PAYLOADS = [
@@ -47,7 +47,7 @@ PAYLOADS = [
 ]
 
 
-@pytest.mark.parametrize("terminal", [(" ".join(text for text, _ in PAYLOADS),)], indirect=True)
+@pytest.mark.parametrize("terminal", [" ".join(text for text, _ in PAYLOADS)], indirect=True)
 def test_no_control_byte_of_a_text_reaches_the_terminal(terminal: Terminal) -> None:
     terminal.read_until("end of it")
     terminal.read_until_quiet()
@@ -72,15 +72,16 @@ def test_it_is_seen_where_errors_go_to_a_file_and_the_terminal_knows_ascii_alone
         COLUMNS,
         ROWS,
     )
-    try:
+    with closing(window):
         window.read_until("end of it", "???b")
         assert errors.read_bytes() == b""
-    finally:
-        window.close()
 
 
-@pytest.mark.parametrize("terminal", [("orders",)], indirect=True)
-def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal) -> None:
+@pytest.mark.parametrize("terminal", ["orders"], indirect=True)
+def test_a_cursor_key_is_cheap_an_idle_desk_silent_and_one_in_the_background_comes_back(
+    terminal: Terminal,
+) -> None:
+    """And one whose window is closed ends."""
     terminal.read_until("h8K020")
     terminal.read_until_quiet()
     before = len(terminal.written)
@@ -91,25 +92,7 @@ def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal) ->
     assert len(terminal.written) - before <= 8 * 700
     assert terminal.read_until_quiet() == b""
 
-
-def cursor_is_on(terminal: Terminal, order: str) -> bool:
-    bars = [row for row in terminal.screen.display if row.startswith("▌")]
-    return len(bars) == 1 and order in bars[0]
-
-
-@pytest.mark.parametrize("terminal", [("orders",)], indirect=True)
-def test_a_desk_whose_window_is_closed_ends(terminal: Terminal) -> None:
-    terminal.read_until("h8K020")
-    terminal.vanish()
-    assert terminal.process.wait(PATIENCE) is not None
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("terminal", [("orders",)], indirect=True)
-def test_the_desk_goes_to_the_background_and_comes_back(terminal: Terminal) -> None:
-    terminal.read_until("h8K020")
-    terminal.read_until_quiet()
-    before, pid = terminal.text, terminal.process.pid
+    shown, pid = terminal.text, terminal.process.pid
     for _ in range(2):
         terminal.press("\x1a")
         terminal.until(lambda: stopped(pid), "the process to stop")
@@ -119,10 +102,20 @@ def test_the_desk_goes_to_the_background_and_comes_back(terminal: Terminal) -> N
         # What the shell writes meanwhile is not left there.
         terminal._stream.feed(b"\x1b[2J\x1b[Hshell$ fg")
         os.kill(pid, signal.SIGCONT)
-        terminal.until(lambda: terminal.text == before, "the same picture")
+        terminal.until(lambda: terminal.text == shown, "the same picture")
     terminal.press(b"\x1b[B")
-    terminal.until(lambda: terminal.text != before, "a key to be taken")
+    terminal.until(lambda: terminal.text != shown, "a key to be taken")
+
+    terminal.vanish()
+    assert terminal.process.wait(PATIENCE) is not None
+
+
+def cursor_is_on(terminal: Terminal, order: str) -> bool:
+    bars = [row for row in terminal.screen.display if row.startswith("▌")]
+    return len(bars) == 1 and order in bars[0]
 
 
 def stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    """Whether this child has stopped since it was asked about."""
+    changed, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+    return changed == pid and os.WIFSTOPPED(status)

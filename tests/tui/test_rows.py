@@ -21,6 +21,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from flows.orders import NOW, intent, order
+from sampling import examples
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.orders.order_status import order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -75,7 +76,7 @@ def histories(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories(), st.integers(18, 60))
 def test_a_row_after_another_is_that_row(rows: list[Row], width: int) -> None:
     layout = TableLayout(COLUMNS)
@@ -375,7 +376,7 @@ def orders(draw: st.DrawFn) -> TrackedOrder:
     )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(orders(), SECONDS, st.one_of(SECONDS, st.floats(0, 90)), st.booleans(), st.booleans())
 def test_a_row_with_its_time_is_the_row_of_that_time(
     one: TrackedOrder, first: float, second: float, later: bool, wide: bool

@@ -31,7 +31,7 @@ _TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
     """One row of the request log, safe to show. ``status`` is the HTTP status or ``—``. ``code`` is
-    the service's error code or what went wrong. ``ms`` is the duration in milliseconds."""
+    the service's error code or what went wrong. ``ms`` are milliseconds."""
 
     at: datetime
     method: str

@@ -299,8 +299,6 @@ class OrderWebhooks:
                 self._sending[name] = asyncio.create_task(self._drain(name))
 
     async def _drain(self, name: str) -> None:
-        """Sends the waiting states of one order in sequence, each until it is accepted. Raises
-        WebhookRefused after a 410."""
         while waiting := self._waiting.get(name):
             event = waiting[0]
             number = 1

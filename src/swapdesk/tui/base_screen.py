@@ -67,7 +67,7 @@ def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
 
 class ScreenVerbs:
     """The verbs (commands with keys) of one screen. ``standings`` returns their present states,
-    such as locked or hidden; ``keymap`` the keys that the user configured, by verb id."""
+    ``keymap`` the user's keys by verb id."""
 
     def __init__(
         self,
@@ -184,8 +184,8 @@ class StillnessGuard(Struct):
         self._changed = self.clock.monotonic()
 
     def refusal(self, step: str) -> str | None:
-        """Returns why a key that moves money does not work now, as a sentence; None if it works.
-        ``step`` is the action that the footer names."""
+        """Returns why a key that moves money does not work now; None if it works. ``step`` is the
+        action that the footer names."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -257,8 +257,8 @@ class DeskScreen(Screen[None]):
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """Makes the key bindings of a new screen class, or none if ``bare`` is True. Raises
-        TypeError if a verb acts on :attr:`current` but the class does not define it."""
+        """Makes the key bindings, or none if ``bare`` is True. Raises TypeError if a verb acts on
+        :attr:`current` but the class does not define it."""
         if not bare:
             if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
                 raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
@@ -450,9 +450,8 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """Shows ``text`` as a notice, or ``short`` if there is no room. A notice disappears early
-        when :meth:`settle_notice` gets a value other than ``about``. ``keep`` adds it to the
-        log."""
+        """Shows ``text`` as a notice, or ``short`` if there is no room. :meth:`settle_notice` with
+        another ``about`` clears it early. ``keep`` adds it to the log."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -546,8 +545,6 @@ class DeskScreen(Screen[None]):
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns the key that opens the help now; empty if the focused text field would take every
-        such key as text."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

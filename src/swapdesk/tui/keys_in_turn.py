@@ -104,8 +104,6 @@ class KeyQueue:
                 self._app.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
-        """Gives out the first waiting event that the page in view may get, and drops events meant
-        for another page. ``waited`` is True once the wait for a further letter is over."""
         self._given = None
         if self._word_timer is not None:
             self._word_timer.stop()
@@ -133,8 +131,6 @@ class KeyQueue:
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
-        """Returns True if the waiting letters begin a word that ``page`` takes as text, and None if
-        only the next letter can decide."""
         asked = getattr(page, "begins_word", None)
         if asked is None:
             return False

@@ -32,7 +32,7 @@ MaskEdit = tuple[int, int, str]
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
     """Returns the edits that replace every amount in ``text`` by :data:`DOTS`, from left to right.
-    ``hidden`` is ``text`` with ``HIDDEN`` in place of each character of an amount."""
+    In ``hidden``, each character of an amount is ``HIDDEN``."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
     """Cells by which the edits make the line too long, and the last gap or None."""
@@ -87,8 +87,6 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
 
 
 def _hidden(text: str, known: Known) -> str:
-    """Returns ``text`` in the same length, with ``HIDDEN`` in place of each character of an amount
-    and dots in the middle of addresses."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = hide_named_amounts(text)

@@ -57,8 +57,8 @@ def body_style(app: App[object]) -> Style:
 
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
-    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``.
-    Amounts are masked and glyphs become ASCII if the application says so."""
+    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``, with
+    amounts masked if the user hides them."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.

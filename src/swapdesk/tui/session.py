@@ -89,9 +89,8 @@ PATIENCE_SECONDS = 1.5
 
 
 class KeyRest:
-    """Waits for pauses between key presses, for at most ``patience`` seconds in total. :meth:`key`
-    is called at every key. Seconds are those of the event loop, because the desk's clock may run
-    faster."""
+    """Waits for pauses between key presses, for at most ``patience`` seconds of the event loop in
+    total. :meth:`key` is called at every key."""
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest
@@ -379,8 +378,6 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """Returns the exceptions that a start may raise for ordinary reasons. Any other one is a
-    defect."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

@@ -126,8 +126,8 @@ def push_right(content: LineLike, width: int) -> Line:
 
 
 def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
-    """Returns one row of ``width`` cells with ``left`` and ``right`` at its ends, at least ``gap``
-    cells apart. ``left`` is shortened, or dropped, if there is no room."""
+    """Returns one row of ``width`` cells with ``left`` and ``right`` at its ends. ``left`` is
+    shortened, or dropped, if there is no room."""
     end = line_of(right)
     size = width_of(end)
     if not size:

@@ -242,8 +242,6 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Returns a factory of decoders that replace invalid bytes by U+FFFD, so that no paste can end
-    the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -251,8 +249,6 @@ _CELLS = "swapdesk-cells"
 
 
 def _fill_cells(error: UnicodeError) -> tuple[str, int]:
-    """Replaces unencodable text by as many question marks as it takes cells, and returns the index
-    to continue at."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "?" * cell_len(error.object[error.start : error.end]), error.end
@@ -391,8 +387,6 @@ class SafeApp(App[ReturnType]):
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
-        """The screens that are visible behind the screen in view. Textual itself would lay out the
-        next screen even if nobody sees it."""
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
 
@@ -483,7 +477,7 @@ class SafeApp(App[ReturnType]):
 
     def copy_value(self, label: str, value: str) -> str:
         """Copies ``value`` to the clipboard and returns the notice about it. Without a clipboard, a
-        panel shows the value for selecting. ``label`` names the value, as ``address``."""
+        panel shows the value for selecting."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)

@@ -17,9 +17,10 @@ one (``back``)::
 Such scenes are seen one after the other in one desk (:func:`tours`), and so are those whose world
 begins with the same orders; each can be reached alone.
 
-``tests/tui/test_scenes.py`` draws each scene at the smallest, a usual and the largest size and in
-ASCII, scans the pictures by the rules all screens share, compares the smallest and the largest with
-goldens, looks at every key of the footer and types every letter;
+``tests/tui/test_scenes.py`` draws each scene at the smallest, a usual and the largest size, and
+each kind of page of a tour once in ASCII, scans the pictures by the rules all screens share,
+compares the smallest and the largest with goldens, looks at every key of the footer and types
+every letter;
 ``tests/tui/test_hostile_scenes.py`` fills it with hostile texts.
 """
 

@@ -187,8 +187,6 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
-    """Returns the hashes of transactions in ``roles``, joined by blanks, or None. Failed
-    transactions moved nothing and are left out."""
     hashes = [sent.hash for sent in made if sent.role in roles and sent.fate != "failed"]
     return " ".join(hashes) or None
 

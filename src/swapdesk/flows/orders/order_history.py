@@ -100,8 +100,6 @@ def legs_of(
 
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
-    """Returns when the order is expected to end. None if a person has to act first, if it has
-    ended, or without an estimate in the future."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None

@@ -66,8 +66,8 @@ class FilterLine(Struct, frozen=True):
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter with two more places to search: ``named`` returns the ids of orders
-        that the journal finds for a word, and ``names`` has the address book's names by address."""
+        """Returns the filter with two more sources: ``named`` returns ids of orders that the
+        journal finds for a word, ``names`` the address book's names by address."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:

@@ -237,8 +237,6 @@ def _broken_promise(known: Order, seen: Order) -> str | None:
 
 
 def _same(before: object, after: object) -> bool:
-    """Returns whether two values are equal. Texts that begin with 0x, and ids of 24 hexadecimal
-    digits, may differ in case."""
     if before == after or not isinstance(before, str) or not isinstance(after, str):
         return before == after
     caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None

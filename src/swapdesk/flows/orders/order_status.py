@@ -439,8 +439,6 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, because this desk knows more than the
-    service. ``own`` and ``batch`` are this desk's payments, if any."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -477,8 +475,6 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns how long the order has taken since ``begun``, its expected duration, and how late it
-    is; None where unknown or not late. The duration may count from the creation (contract 8.17)."""
     if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
@@ -532,8 +528,6 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns the values for the placeholders in the texts of ``row``, by name. ``deposit`` is the
-    deposit on its chain, if known."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True

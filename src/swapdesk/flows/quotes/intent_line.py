@@ -266,7 +266,6 @@ def _read(words: list[_Word], context: _Known, choose: int, sold: int) -> Intent
 
 
 def _is_token(word: _Word, catalog: Catalog) -> bool:
-    """Returns whether a word in the place of the amount is a token, or the beginning of one."""
     if not word.text[0].isalpha():
         return False
     if word.start or (word.last and catalog.begins_a_symbol(word.text)):
@@ -288,8 +287,6 @@ def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
-    """Returns a line with the amount as written; shares and dollars are converted later. ``alone``
-    says that there is no other word. Raises _Stop if the amount is wrong or unfinished."""
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
@@ -395,8 +392,6 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
 
 
 def _cut(amount: Decimal, token: Token, digits: int) -> Decimal:
-    """Returns the amount, rounded down to ``digits`` significant digits and to the token's
-    decimals, and at least 0."""
     places = min(token.decimals, max(0, digits - 1 - amount.adjusted()))
     return short(quantize(amount, places, up=False)) if amount > 0 else Decimal(0)
 
@@ -421,8 +416,6 @@ def _pair(
     choose: int,
     first: int,
 ) -> IntentLine:
-    """Returns the line completed as a swap. ``choose`` and ``first`` count the presses of the keys
-    that select the next token bought and sold."""
     (sells, buys), catalog = tokens, context.catalog
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
@@ -451,8 +444,6 @@ def _pair(
 
 
 def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose: int) -> IntentLine:
-    """Returns the line completed as a private send, with a token whose chain fits the recipient's
-    address."""
     word, catalog = words[2], context.catalog
     rows = _candidates(line, words[1], catalog)
     if word.text.startswith("@"):
@@ -517,8 +508,6 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
 def _to_link(
     line: IntentLine, words: list[_Word], context: _Known, choose: int, first: int
 ) -> IntentLine:
-    """Returns a line completed from the payment link at its end. A link for the token that is sold
-    makes a private send."""
     *before, word = words
     sells = _candidates(line, before[-1], context.catalog)
     buys = _linked(line, word, context)
@@ -558,7 +547,6 @@ def _link(line: IntentLine, word: _Word) -> LinkedPayment:
 
 
 def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
-    """Returns the tokens that a payment link can ask for. Raises _Stop if there are none."""
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
@@ -639,8 +627,6 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
 def _walked(
     line: IntentLine, sold: TokenChoice, bought: TokenChoice | None, choose: int, first: int = 0
 ) -> IntentLine:
-    """Returns the line with hints, tokens to select in turn, and its final state: ``valid``, or
-    ``ambiguous`` with a message that names the key."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]

@@ -340,8 +340,7 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
     """Returns a warning if the steps do not add up to the stated net amount, or if nothing is left
-    after fees; otherwise empty. ``lines`` and ``net`` are the two amounts as written on the
-    screen."""
+    after fees; otherwise empty."""
     size = percent(steps.gap).lstrip("−+")
     sentence = {
         "differs": f"Δ {size}: the lines give {lines}, the service says {net}."
@@ -365,8 +364,6 @@ def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
 
 
 def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
-    """Returns the step for the coin in which the two legs of a private route meet, if the request
-    fixed it (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
     if result.request.use_xmr is True:
@@ -431,8 +428,6 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """Returns the step that compares the added lines with the stated net amount. ``gap`` is in
-    percent."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

@@ -238,8 +238,7 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 class QuoteResult(Struct, frozen=True):
     """The answer to a request for quotes, ranked as of its arrival. ``cost`` counts the calls
-    charged to the quote budget. ``refused`` is the error if only one of two calls failed.
-    ``limits`` are the pair's, if known without a call."""
+    charged to the quote budget. ``refused`` is the error if only one of two calls failed."""
 
     asked_at: datetime
     received_at: datetime
@@ -269,8 +268,7 @@ class QuoteResult(Struct, frozen=True):
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
         """The lowest minimum of the routes that refused the amount as too small, with the
-        provider's name. None without one. If the request states the output, the pair's lowest
-        output without a provider."""
+        provider's name. If the request states the output, the pair's lowest output."""
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
@@ -462,8 +460,7 @@ def find_intermediate_token(
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """Returns the row of the newer ``result`` for the provider and route of ``before``; None if it
-    is gone or pays nothing. A private route names no provider; the best one with the same kind of
-    rate counts."""
+    is gone or pays nothing. For a private route, the best one with the same kind of rate."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)

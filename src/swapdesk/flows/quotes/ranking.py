@@ -101,8 +101,8 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges, without those in ``common``. A
-    condition in ``common`` that the route lacks is named, as ``no memo``."""
+    """Returns the text of the last column for a route's badges, except those in ``common``. A
+    missing condition of ``common`` is named, as ``no memo``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -147,8 +147,6 @@ def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
 
 
 def _follows(quote: Quote) -> bool:
-    """Returns whether the net amount is the amount less fees, within half a percent, as far as that
-    can be computed."""
     fee, out, net = fee_in_output(quote), quote.amount_out, quote.net_amount_out
     if out is None or fee is None or net is None:
         return True
@@ -177,8 +175,6 @@ def is_known_kind(quote: Quote) -> bool:
 def _problem(
     quote: Quote, end: datetime, request: QuoteRequest, now: datetime, *, alone: bool
 ) -> UnusableQuote | None:
-    """Returns why a quote is not ranked, or None if it is usable. ``alone`` says that no other
-    quote has its id."""
     if quote.filtered:
         reason_in_words = _FILTERED.get(quote.filtered_reason or "")
         reason = reason_in_words or f"filtered: {quote.filtered_reason or 'no reason given'}"
@@ -418,7 +414,7 @@ QuoteOrder = Literal["net", "all-in", "time"]
 
 class PlacedQuote(Struct, frozen=True):
     """A route in the table, in its present order. ``figure`` is the compared amount; None, and
-    last, if it needs an unknown gas cost. Differences are from the best valid row."""
+    last, if its gas is unknown."""
 
     row: RankedQuote
     place: int
@@ -463,7 +459,7 @@ class Arrangement(Struct, frozen=True):
 
     def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
         """Returns the routes that the table leaves out: private routes that differ only in their
-        amount, after the best and the first three of each kind of rate."""
+        amount, after the first few."""
         if self.whole or self.only is RouteType.PRIVATE:
             return ()
         alike: dict[bool, list[PlacedQuote]] = {}

@@ -96,8 +96,8 @@ ask."""
 
 
 class Searched(Struct, frozen=True):
-    """A place (journal, service, its lists, chains) that was searched, with its answer. ``said`` is
-    in words: ``matched 1 of 318 by deposit address, 4 reads``."""
+    """A place (journal, service, its lists, chains) that was searched. ``said`` is its answer in
+    words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -216,8 +216,6 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the journal has the transaction as part of the order. False without an id
-        or a readable journal."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -374,8 +372,6 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages of the service's list that are still to be read. It is estimated until
-        the service states it."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -439,8 +435,6 @@ class OrderSearch:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
-        """Asks the service for ``text`` as an id. Returns ``order``, ``group`` or an empty text.
-        Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
@@ -459,8 +453,6 @@ class OrderSearch:
         return ""
 
     async def _read_page(self) -> bool:
-        """Reads the next page of the service's list and adds matching orders. Returns True to stop:
-        the list is over, an order was found, or the read failed."""
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
@@ -537,8 +529,6 @@ class OrderSearch:
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for :meth:`_transactions`. None stands for the ledger of a
-        sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -601,8 +591,6 @@ class OrderSearch:
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
-        """Returns the transaction with the hash ``text``, None if the node does not know it, or why
-        the node did not answer. If ``reader`` is None, the ledger of a sandbox is asked."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
@@ -771,7 +759,6 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the bounds of the amounts that round to the amount in the reading."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))

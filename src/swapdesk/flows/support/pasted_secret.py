@@ -187,7 +187,6 @@ def _has_key(text: str) -> bool:
 
 
 def _spelled_octets(token: str) -> bytes:
-    """Returns the sixty-four bytes that a word encodes in hexadecimal or base58; otherwise none."""
     bare = token.removeprefix("0x")
     if len(bare) == 128 and _HEX.issuperset(bare):
         return bytes.fromhex(bare)

@@ -222,8 +222,6 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns the diagnosis for a circumstance that outweighs the order's situation. ``cause`` is
-    put in front of the present cause."""
     return replace(
         diagnosis,
         rule=rule,
@@ -236,8 +234,6 @@ def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str)
 
 
 def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagnosis:
-    """Returns the diagnosis by the order's situation, without full stops. ``pass_on`` is the act if
-    support has to write to the service."""
     tracked = facts.tracked
     cause = for_support(status.told.removesuffix("."))
     if status.situation.asks_where and tracked.order.refund_address is None:
@@ -467,8 +463,6 @@ def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[st
 
 
 def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
-    """Returns why a payment was refunded, as far as this desk can tell; the service gives no
-    reason."""
     order = facts.tracked.order
     late = any(display_of(seen) == DisplayStatus.EXPIRED for _, _, seen in facts.seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
@@ -778,7 +772,7 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
 
 class TimelineEntry(Struct, frozen=True):
     """A row of the timeline, newest first. ``day`` is empty unless the row is the first of its day.
-    ``quiet`` names a long time without news until the later update."""
+    ``quiet`` names a long time without news."""
 
     key: str
     """The kind of the row and its index in the record: ``update 3``, ``call 0``."""

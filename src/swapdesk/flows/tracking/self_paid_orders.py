@@ -126,7 +126,6 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Returns whether a batch's payment may still change what is shown of the order."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)

@@ -394,8 +394,6 @@ class Tracker:
             self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
-        """Returns the ids of recent open orders that no source has reported since ``since``, except
-        those created just before."""
         return [
             tracked.service_id
             for tracked in self.running()
@@ -430,8 +428,6 @@ class Tracker:
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
     def _changed(self, member: str, values: Mapping[str, object]) -> list[str]:
-        """Sets the attribute ``member`` of loaded orders to ``values``, by order id. Returns the
-        ids that changed."""
         moved = [
             name
             for name, value in values.items()
@@ -463,7 +459,6 @@ class Tracker:
             self._batched.put(tracked)
 
     def _meet(self, tracked: TrackedOrder) -> None:
-        """Remembers an order that is loaded for the first time, if it is new and foreign."""
         created, now = tracked.order.created, self._clock.now()
         recent = created is None or created >= now - _NEW
         if recent and tracked.intent is None and not tracked.in_batch:
@@ -528,7 +523,6 @@ class Tracker:
     # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """Returns ``before`` with its deposit address hidden, because ``reason`` contradicts it."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -585,8 +579,6 @@ class Tracker:
         self._announce(names)
 
     def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
-        """Runs ``work`` about an order in a task, unless one is under way. After a failure the
-        order's next state starts it again."""
         if service_id in self._errands:
             work.close()
             return
@@ -659,8 +651,6 @@ class Tracker:
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
-    """Returns whether the service first saw the deposit between ``before`` and ``after``. Without
-    ``before`` only the state "deposit detected" counts."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class CommandState(Struct, frozen=True):
-    """How a verb (a command with a key) appears in the footer now, as in ``r`` ``refresh, 1
-    quote``. A ``hidden`` verb has no entry, and its key does nothing."""
+    """How a verb (a command with a key) appears in the footer now. A ``hidden`` verb has no entry,
+    and its key does nothing."""
 
     key: str = ""
     verb: str = ""

@@ -32,8 +32,8 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the usable entries of ``wanted`` (keys by command id) and a problem for each refused
-    entry. An entry changes the key of its command on every screen."""
+    """Returns the usable entries of ``wanted`` (keys by command id), which hold on every screen,
+    and a problem for each refused entry."""
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
         by_id.setdefault(command.id, []).append(command)

@@ -145,16 +145,16 @@ class BatchController(Controller):
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Replaces the batch by a new one. ``batch_id`` is its journal id, if it has one.
-        ``unpaid`` is the id of an earlier batch that still has to be paid and whose failed rows the
-        new one repeats."""
+        """Replaces the batch. ``batch_id`` is the journal id of the new batch, if it has one.
+        ``unpaid`` is an earlier batch that still has to be paid and whose failed rows the new one
+        repeats."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Writes the rows of ``plan`` to the journal and begins to create their orders. ``agreed``
-        says that the user accepted its doubts. Raises NotCreatable, ClaimTaken or
-        JournalUnavailable before anything is sent."""
+        accepts the doubts of the plan. Raises NotCreatable, ClaimTaken or JournalUnavailable before
+        anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 

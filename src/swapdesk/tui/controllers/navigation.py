@@ -36,8 +36,8 @@ class Navigation:
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view that the orders with the service ids ``ids`` changed. An empty set
-        means that the connection or a create request changed."""
+        """Tells the page in view that the orders with these service ids changed. No ids mean that
+        the connection or a create request changed."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()

@@ -30,8 +30,8 @@ class OrderFollower(Controller):
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Begins to pass every change of an order of ``link`` to the page in view. First shows what
-        became of orders that an earlier run left unfinished."""
+        """Begins to pass changed orders to the page in view. First shows what became of orders that
+        an earlier run left unfinished."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)

@@ -89,8 +89,8 @@ class SigningController(Controller):
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begins the swap on chains that the user confirmed as ``intent``, and opens its page.
-        ``wallet`` names the account that signs; empty if undecided. ``plan`` has the steps, if they
-        are known."""
+        ``wallet`` names the account that signs, or is empty. ``plan`` has the steps, if they are
+        known."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)

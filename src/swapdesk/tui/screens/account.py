@@ -102,8 +102,6 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows the account of the chosen month. The service is asked only for data older than a
-        minute, or with ``anew``."""
         link = self.link
         if link is None:
             return
@@ -201,8 +199,8 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows about call limits, with a warning if a period's calls will be used up before
-    it ends. ``pays`` says that the account pays for calls."""
+    """Returns the rows about call limits, with a warning if a period's calls will run out. ``pays``
+    is True if the account pays for calls."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:

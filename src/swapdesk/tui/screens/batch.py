@@ -359,7 +359,6 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if no order of the batch is left to create or to pay for, and no row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -611,8 +610,6 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Hides the text field above the table, unless the user is typing in it or the first rows
-        of a chosen file are not there yet."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -707,8 +704,6 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that shows the rows checked so far, at most twice while the file is
-        being checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -729,8 +724,6 @@ class BatchScreen(Page):
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """Shows the checked rows in ``plan``. ``part`` is True while more rows of the file are
-        being checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -749,7 +742,6 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """Moves from a corrected row to the next one with a problem and opens its cell."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -1190,8 +1182,6 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount to sell of a row without a planned order, with its token unless ``bare``.
-    A text that is no amount is marked as wrong."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1222,8 +1212,8 @@ def tokens_named(height: int) -> int:
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready ▲ 1 to look
-    at``. With ``made``, outcomes are counted instead of checks."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``. With
+    ``made``, outcomes are counted instead of checks."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1264,9 +1254,9 @@ def plan_facts(
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
-    """Returns the facts about a plan (the checked rows of a batch), such as totals, orders and gas.
+    """Returns the facts about a plan (the checked rows of a batch), such as totals and gas.
     ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining calls, None if
-    unknown. With ``asks`` an unknown balance is mentioned. Empty texts are left out."""
+    unknown. ``asks`` mentions unknown balances."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
@@ -1307,8 +1297,6 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """Returns the totals to pay and what the wallet has of each. At most ``tokens`` are named,
-    first those of which the wallet has too little."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1329,8 +1317,6 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """Returns the total to pay in one token and what the wallet has of it. ``means`` is None if the
-    wallet is unknown; with ``asks`` the text then says so."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
@@ -1368,8 +1354,6 @@ def _groups(plan: BatchPlan) -> str:
 
 
 def _named(names: Iterable[str]) -> str:
-    """Returns the first :data:`MOST` of ``names`` and how many more there are; a dash if there are
-    none."""
     first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
@@ -1396,7 +1380,6 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """Returns what the wallets can pay gas from, as text; empty if that is unknown."""
     funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""

@@ -172,8 +172,6 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: what the create key does, why it does not work, or
-        what became of the order. ``lack`` is why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -205,13 +203,9 @@ class CreateScreen(Page):
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk will repeat a request that a rate limit refused, in words; empty if
-        it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """Returns the key that asks for a new quote now. While a text field has the focus it is a
-        control key, because the field takes letters."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
@@ -368,8 +362,6 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """Returns the terms of a swap on chains, such as account and slippage. None for an exchange
-        of the service or an unknown account."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -597,8 +589,6 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Offers the wallet's accounts as recipients. Returns the wallet's balance of the token
-        sold; None if unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result
@@ -626,8 +616,6 @@ class CreateScreen(Page):
         self.show()
 
     def _account_read(self, account: SwapAccount) -> None:
-        """Shows the account that pays a swap on chains. If it also receives, the swap is locked for
-        confirmation as soon as its steps are known."""
         state = self.state
         state.account, state.problem = account, ""
         self._form.own(account.own, account.payee)

@@ -159,8 +159,8 @@ def reading_standings(body: Widget) -> Standings:
 
 
 class DepositScreen(DepositPage):
-    """The page that says what to send, to which address and until when. Once the deposit is seen,
-    it shows only the state of the order."""
+    """The page that says what to send, where and until when. Once the deposit is seen, it shows
+    only the state of the order."""
 
     NAME = "Deposit"
     VERBS = (
@@ -257,8 +257,8 @@ class DepositScreen(DepositPage):
 
 
 class DepositCodeScreen(DepositPage):
-    """The page with a code to scan for a deposit, and what has to be typed by hand. The key ``v``
-    switches between payment link and plain address."""
+    """The page with a code to scan for a deposit, and what to type by hand. The key ``v`` switches
+    between payment link and plain address."""
 
     NAME = "Deposit code"
     VERBS = (NEXT_CODE, COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS)
@@ -492,8 +492,6 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """Returns what is missing from the code and has to be typed. A memo is written out, so that
-    nobody forgets it."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
     parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]

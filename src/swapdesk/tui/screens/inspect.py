@@ -536,8 +536,8 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """Returns how the pasted text was understood, for example ``an order id, and 2 more``. If it
-    was not, returns a hint or an empty text."""
+    """Returns how the pasted text was understood, as ``an order id, and 2 more``; otherwise a hint
+    or an empty text."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings

@@ -334,7 +334,7 @@ class OrderScreen(OneOrderPage):
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     """Returns a fact for each transaction that this desk sent for the order, and for a different
-    one that the service names as the deposit. ``live`` is True if explorers know the chains."""
+    deposit that the service names. ``live`` is True if explorers know the chains."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -358,8 +358,8 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about the transaction ``hash_``, with a link to the chain's explorer if
-    ``live`` is True, and otherwise a note that it is simulated."""
+    """Returns the fact about a transaction, with a link to the chain's explorer if ``live`` is
+    True, otherwise with a note that it is simulated."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
@@ -566,8 +566,6 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """Returns a fact that compares the quoted amount with the executed or expected one; nothing if
-    both are equal and no other provider took over."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

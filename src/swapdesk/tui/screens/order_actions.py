@@ -166,8 +166,6 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Returns the path of the file to export to, with the name of ``offered`` if ``typed`` is a
-    directory. Raises UnknownForm for an unsupported extension."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path

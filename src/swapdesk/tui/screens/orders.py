@@ -150,8 +150,6 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """Adapts table and pane to the size of the screen. Returns True if the columns changed, so
-        that all rows must be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -368,8 +366,6 @@ class OrdersScreen(OrderActions):
             self.show()
 
     def _understood(self) -> FilterLine:
-        """Returns the filter that the user typed. Raises FilterProblem if it cannot be understood
-        or the journal cannot be searched."""
         kept = read_filter(self._field.text)
         try:
             return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())

@@ -133,7 +133,7 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 class QuotesScreen(Page):
     """The page with every route for one amount. Quotes are requested only by a key, or to repeat a
-    refused request. ``recipient`` is the one typed on the first page."""
+    refused request."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -171,7 +171,7 @@ class QuotesScreen(Page):
         typed: TypedBefore | None = None,
     ) -> None:
         """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
-        values of the create form, if it was filled in before."""
+        values of the create form, if any."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -404,7 +404,6 @@ class QuotesScreen(Page):
         self._fit()
 
     def _show_record(self) -> None:
-        """Shows in the side panel how earlier orders with the provider under the cursor went."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -424,8 +423,6 @@ class QuotesScreen(Page):
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Returns how many screen rows the sentences ``rows`` leave for the table; 0 before the
-        page is laid out."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -589,8 +586,6 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Stores ``options`` for the next request. If they do not fit this request, shows why and
-        stores nothing."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
@@ -630,8 +625,8 @@ class QuotesScreen(Page):
 
 
 class WaterfallScreen(Page):
-    """A page with the waterfall (the steps to what a route pays out) for narrow screens. It shows
-    the route under the cursor of ``quotes``, the page below."""
+    """A page with the waterfall (the steps to what a route pays out) for narrow screens, for the
+    route under the cursor of ``quotes``."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -745,8 +740,8 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns how the rows are ranked, as text with and without the time of the answer. ``failed``
-    marks the rows as outdated because a later request failed."""
+    """Returns how the rows are ranked, with and without the time of the answer. ``failed`` marks
+    the rows as outdated."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -763,8 +758,7 @@ def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
     """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
-    requested; None if no answer is awaited. ``turn`` counts attempts, as ``2 of 3``, or is empty.
-    ``answered`` is True if the service has answered."""
+    requested; None if no answer is awaited. ``turn`` counts repeated attempts, as ``2 of 3``."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -785,9 +779,8 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """Returns the sentences under the table about the last failure, the unusable route ``entry``,
-    the value of the route ``row``, the ``notes``, and the options. ``wait`` (seconds) and ``again``
-    (words) tell when quotes can be requested again."""
+    """Returns the sentences under the table, such as the last failure or why the route ``entry`` is
+    unusable. ``wait`` (seconds) and ``again`` (words) tell when quotes can be requested again."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -833,8 +826,8 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns how many routes are unusable, and why the first one is. Empty if none or all are.
-    ``only`` is the kind of route to count; None counts all."""
+    """Returns how many routes of the kind ``only`` (None: all) are unusable, and why the first one
+    is. Empty if none or all are."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]

@@ -165,8 +165,8 @@ class IntentReading(Struct, frozen=True):
 
 
 class SwapScreen(Page):
-    """The first page, where one typed line starts a swap. Below are earlier swaps and open orders.
-    The limits of the tokens are requested after a pause in typing."""
+    """The first page, where one typed line starts a swap. Below are earlier swaps and open
+    orders."""
 
     NAME = "Swap"
     VERBS = (
@@ -540,8 +540,6 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """Returns the line with the name after its last ``@`` completed or, if it is complete,
-        replaced by the next name. Returns None without an ``@``."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -682,8 +680,8 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns what to show about ``line``. ``limits`` and ``have``, the balance of the token sold,
-    are None if unknown. ``refusal`` is why no route accepts the amount; empty if one may."""
+    """Returns what to show about ``line``. ``limits`` and ``have`` (the balance) are None if
+    unknown. ``refusal`` is why no route accepts the amount, or empty."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -734,8 +732,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` has pairs of a keyboard key and the page
-    that it opens. ``whose`` is this desk's account in the sandbox, or empty."""
+    """Returns what is shown under an empty line: the pages that ``keys`` open, and ``whose``, this
+    desk's account in the sandbox, if any."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []

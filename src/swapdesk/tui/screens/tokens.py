@@ -166,8 +166,7 @@ class TokenTable(LineTable):
 
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` gets the
-    chosen token as text, such as ``usdc.base``. If it is None, the first page's line gets that
-    text."""
+    chosen token as text, such as ``usdc.base``; by default the first page's line does."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -363,8 +362,6 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Asks the service for the token with the address ``contract`` and adds it to the list.
-        Returns a problem and its severity; the problem is empty if there is none."""
         catalog = self.desk.catalog
         try:
             token = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -593,8 +590,6 @@ def _legend(what: CanDo) -> Line:
 
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
-    """Returns rows that warn of tokens with a similar name. Empty if there are none. ``short``
-    shortens the words."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

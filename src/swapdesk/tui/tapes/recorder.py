@@ -144,8 +144,8 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Writes the cast, the texts of ``moments`` and one SVG per moment into ``place``, readable by
-    the user alone (mode 0600). ``name`` is the file name without extension. Raises OSError."""
+    """Writes the cast, the texts of ``moments`` and their SVG pictures into ``place``, readable by
+    the user alone (mode 0600). Raises OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)

@@ -86,8 +86,8 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
-    """Shows on the money line where the money of the case is and who acts next. ``whose`` precedes
-    both and names the source, as ``by the file,``."""
+    """Shows on the money line where the money of the case is and who acts next. ``whose`` names the
+    source, as ``by the file,``."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,

@@ -104,8 +104,6 @@ def _head_lines(head: Line, right: Line, width: int) -> list[Line]:
 def _payment_lines(
     payment: Payment, keys: tuple[str, str, str], width: int, gap: list[Line]
 ) -> list[Line]:
-    """Returns the rows of a payment. ``keys`` are the keyboard keys that copy memo, amount and
-    address. ``gap`` goes between the three."""
     memo_key, amount_key, address_key = keys
     # While a window is resized the card may have no room at all for a moment.
     room = max(LEAST, width - INDENT - LABEL - 8)

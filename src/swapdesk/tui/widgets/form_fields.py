@@ -96,8 +96,7 @@ class LabelledField(Vertical):
         alike: tuple[str, str] | None = None,
     ) -> None:
         """Shows the results of checking the value. ``wrong`` are positions (from 0) to mark.
-        ``alike``, if given, is a known address that the value resembles, with its name before
-        it."""
+        ``alike`` is a known address that the value resembles, or None."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))

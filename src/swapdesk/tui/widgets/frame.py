@@ -73,8 +73,8 @@ class FrameState(Struct, frozen=True):
 
 
 class Caption(Struct, frozen=True):
-    """A sentence for the viewer of a tape (a demonstration played from a file), inside the frame
-    rule. ``key`` is the key that the viewer has to press; ``ends`` tells how to end the tape."""
+    """A sentence for the viewer of a tape (a demonstration played from a file). ``key`` is the key
+    to press; ``ends`` tells how to end the tape."""
 
     text: str
     key: str = ""

@@ -12,8 +12,8 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. It is all
-    heavy only at 1, and all light only at 0."""
+    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. Only 1 is
+    all heavy, and only 0 all light."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -24,8 +24,8 @@ def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
 
 
 def gauge_line(used: int, limit: int, width: int, *, reset: str = "", label: str = "") -> Line:
-    """Returns a row with a bar, ``used of limit``, the share in percent and, if there is room, when
-    the limit resets. ``label`` precedes the bar."""
+    """Returns a row with ``label``, a bar, ``used of limit``, the percentage and, if there is room,
+    when the limit resets."""
     share = used * 100 // limit if limit > 0 else 100
     role = "accent" if share < WARN_PERCENT else "status-waiting"
     if share >= 100:

@@ -219,9 +219,9 @@ class LineTable(ScrollView, can_focus=True):
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replaces all rows. The cursor stays on the row with its key. ``measured`` is a layout
-        with the same columns that has measured the new rows; None measures them now. Raises
-        ValueError if two rows have the same key."""
+        """Replaces all rows. The cursor stays on the row with its key. ``measured`` is an equal
+        layout that has already measured the rows. Raises ValueError if two rows have the same
+        key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         width = self.size.width - 2 * MARGIN
@@ -351,8 +351,6 @@ class LineTable(ScrollView, can_focus=True):
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """Returns the row at position ``at`` with its cells. Those of a :class:`Sketch` are made
-        now, which may widen columns."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()

@@ -70,8 +70,6 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """Returns the name of the order ``promised`` in the longest form that fits: ``order
-    b7o4FUxyz``, with six characters of its id, or only these six."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")

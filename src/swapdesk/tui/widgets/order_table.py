@@ -190,8 +190,8 @@ STEP, FILTERED_STEP = 100, 25
 
 
 class Shown(Struct, frozen=True):
-    """The orders to show in the table, in that order. ``kept`` is the filter. ``stale`` is the age
-    of outdated data, as ``41s old``; otherwise empty."""
+    """The orders to show, in this sequence. ``kept`` is the filter. ``stale`` is the age of
+    outdated data, as ``41s old``; otherwise empty."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
@@ -257,8 +257,8 @@ class OrderList(LineTable):
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws the rows of ``orders``. Returns False if the caller must fill the table again,
-        for example because an order is new. ``skipped`` is the number of unreadable orders."""
+        """Redraws the rows of ``orders``. Returns False if the caller must fill the table again.
+        ``skipped`` is the number of unreadable orders."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()

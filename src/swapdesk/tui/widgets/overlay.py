@@ -126,8 +126,8 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
 
 
 class TextOverlay(Overlay[ScreenResultType]):
-    """A panel with a text field. Its result is what ``read`` returns for the typed text, or None if
-    it is closed. A ValueError of ``read`` is shown in place of ``hint``."""
+    """A panel with a text field. Its result is what ``read`` returns for the typed text. A
+    ValueError of ``read`` is shown in place of ``hint``."""
 
     def __init__(
         self,

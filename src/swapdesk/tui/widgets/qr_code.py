@@ -53,8 +53,8 @@ def modules_of(text: str) -> Modules:
 
 
 def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
-    """Returns width and height of a QR code in cells, with its margin. With ``halves`` a cell shows
-    two modules; otherwise a module is two cells wide. Raises CodeTooLong."""
+    """Returns width and height of a QR code with its margin, in cells. With ``halves`` a cell shows
+    two modules. Raises CodeTooLong."""
     count = len(modules_of(text))
     return (count, (count + 1) // 2) if halves else (2 * count, count)
 

@@ -249,8 +249,6 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """Returns the row of an unusable route and up to two more for its reason. ``at`` is its
-    position in ``Ranking.unusable``."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))

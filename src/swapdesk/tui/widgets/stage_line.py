@@ -59,8 +59,8 @@ class StageState(Struct, frozen=True):
 
 
 def stage_spans(state: StageState) -> Line:
-    """Returns the stages of an order in 17 cells, as ``●━━━●━━━◐───○───○``, in the colour of the
-    current one. Raises ValueError for a number of stages not in :data:`DRAWN_STAGES`."""
+    """Returns the stages of an order in 17 cells, as ``●━━━●━━━◐───○───○``. Raises ValueError for a
+    number of stages not in :data:`DRAWN_STAGES`."""
     cells, left = divmod(CELLS - 1, state.of - 1)
     if left:
         raise ValueError(f"{CELLS} cells do not take {state.of} stages")

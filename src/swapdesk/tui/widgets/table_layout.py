@@ -231,8 +231,6 @@ class TableLayout:
         return line
 
     def _pieces(self, row: Row, width: int, former: Laid | None) -> list[Line]:
-        """Returns the parts of a row, one for each column with the gap before it. Equal cells are
-        taken from ``former``, the earlier layout."""
         same: dict[str, Line] = {}
         if former is not None and isinstance(former.row, Row) and former.row.role == row.role:
             before = {} if former.row.tail else former.row.cells
@@ -301,8 +299,8 @@ MARGIN = 2
 
 
 class TableView(NamedTuple):
-    """The visible part of a table. ``height`` is in lines, of which the first ``head`` are column
-    names and rule. ``top`` is the position (from 0) of the first visible row."""
+    """The visible part of a table. Of its ``height`` lines, ``head`` are column names and rule.
+    ``top`` is the position (from 0) of the first visible row."""
 
     width: int
     height: int
