@@ -52,7 +52,8 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 class Layout(Struct, frozen=True):
     """The layout of an instruction. ``program`` is None if a field names it. ``head`` are the first
-    bytes, ``numbers`` sizes in bytes. ``accounts`` says whether each one signs and is writable."""
+    bytes. ``numbers`` maps names to sizes in bytes; ``accounts`` maps names to (signs, is
+    writable)."""
 
     program: Pubkey | None
     head: bytes

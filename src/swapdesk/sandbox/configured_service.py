@@ -263,8 +263,8 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
     """Serves requests until SIGTERM or SIGINT; a second signal aborts open requests. Prints a JSON
-    line when ready. If ``workers`` is None, this process also does the background work; otherwise
-    that many worker processes do it. Raises ServiceRefused."""
+    line when ready. Worker processes, as many as ``workers``, do the background work; if that is
+    None, this process does it. Raises ServiceRefused."""
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))

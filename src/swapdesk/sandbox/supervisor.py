@@ -150,8 +150,8 @@ class Child:
 
 
 def makers_of(directory: Path) -> list[dict[str, str]]:
-    """Returns provider, chain and address of each maker of the sandbox in a data directory. Raises
-    SandboxKeyRefused."""
+    """Returns provider, chain and public key of each market maker of the sandbox in a data
+    directory. Raises SandboxKeyRefused."""
     from solders.keypair import Keypair  # on use: it takes longer than all the rest
 
     seed = key_seed(load_key(directory), MAKER)

@@ -33,8 +33,8 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """A chain of the catalogue. Its blocks follow the speed of world time if ``beat`` is ``world``,
-    but not if it is ``slots``. Venues credit a deposit after ``confirmations`` blocks."""
+    """A chain of the catalogue. If ``beat`` is ``world``, its blocks follow the speed of world
+    time; if ``slots``, they do not. Venues credit a deposit that has ``confirmations``."""
 
     name: str
     short_name: str
@@ -226,8 +226,8 @@ THIN = Decimal("0.004")
 
 class AssetRow(Struct, frozen=True):
     """A row of the table of assets. ``swing`` is the largest price drift in basis points;
-    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. All exchanges list the asset if
-    ``everywhere``, only one if ``only`` is set."""
+    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. If ``everywhere`` is True, all
+    exchanges list the asset; if ``only`` is set, just that one does."""
 
     code: str
     price: Decimal

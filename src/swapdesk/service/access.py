@@ -41,8 +41,8 @@ class ApiKey(Struct, frozen=True):
 
 
 class Partner(Struct, frozen=True):
-    """An account of the service. ``default_markup`` applies to requests that name none.
-    ``fee_share`` is of the venue's fee; None means the tier's share. Both are in percent. If
+    """An account of the service. ``default_markup``, in percent, applies to requests that name
+    none. ``fee_share`` is percent of the venue's fee, None for the tier's share. If
     ``allowed_origins`` is empty, every website may use the ``partner-id``."""
 
     partner_id: str

@@ -86,8 +86,8 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """The call by which the owner funds the smart account. If the bundle pays coins, it includes
-    ``Build.deposit_needed``. Otherwise the owner must send that amount separately."""
+    """The call by which the owner funds the smart account. If the bundle pays coins, the call
+    carries ``Build.deposit_needed``; otherwise the owner must send that amount separately."""
     token_amount: int | None = None
     """Units of the token that ``funding`` transfers; 0 if none is needed, None for the native
     coin."""

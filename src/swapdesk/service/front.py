@@ -42,8 +42,8 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """The address by which callers reach the service, and the trusted proxies before it. ``prefix``
-    is the start of paths, up to ``/v2``, as the proxies pass them on."""
+    """The address by which callers reach the service, and its trusted proxies. ``prefix`` is the
+    beginning of the paths, up to ``/v2``, that the proxies send."""
 
     public_url: str = ""
     prefix: str = ""
@@ -88,8 +88,8 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address, which is the last one that is no trusted proxy's, and the
-        other parameters of its entry. None if there is no address."""
+        """Returns the caller's address (the last one that is no trusted proxy's) and the other
+        parameters of its entry. None if there is no address."""
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
             address = _node(node)

@@ -63,8 +63,9 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """A partner's calls of one class in the current rate-limit windows. The lists have an entry for
-    each length in ``WINDOW_SECONDS``; ``numbers`` are the windows' numbers since 1970."""
+    """A partner's calls of one class in the current rate-limit windows, one for each length in
+    ``WINDOW_SECONDS``. ``numbers`` identify the windows, counted from 1970; ``used`` are the
+    calls."""
 
     at: float
     numbers: tuple[int, ...]

@@ -443,8 +443,8 @@ class Surface:
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
         """Reserves the payment and yields the payer. If the ``async with`` block ends normally, the
-        payment is settled; if it raises, the payment is released. Raises PaymentNeeded, also after
-        a failed settlement: then withhold the answer."""
+        payment is settled; if it raises, the payment can be used again. Raises PaymentNeeded. After
+        a failed settlement the answer must be withheld."""
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)

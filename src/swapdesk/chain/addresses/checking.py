@@ -132,8 +132,8 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """Reads the text as an address of this kind. A burn or system address, which the reader
-    refuses, is returned as an address."""
+    """Reads the text as an address of this kind. Burn and system addresses, which the kind's reader
+    refuses, count as addresses here."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -257,7 +257,8 @@ UNSUPPORTED = (
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
     """Returns whether the whole text matches a pattern from the service; None for an unsupported
-    pattern. Never raises. Texts above 256 characters or outside printable ASCII never match."""
+    pattern. Never raises. Texts longer than 256 characters or outside printable ASCII never
+    match."""
     usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
     validator = _compiled(pattern) if usable else None
     if validator is None:

@@ -259,7 +259,7 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 class LinkedPayment(Struct, frozen=True, kw_only=True):
     """The payment that a link asks for; ``address`` is not checked. The amounts are None if the
     link states none. An amount without ``contract`` is in the chain's coin. ``unused`` lists parts
-    that this desk cannot carry out."""
+    of the link that a payment from here cannot carry."""
 
     address: str
     kind: str = ""

@@ -341,9 +341,8 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Simulates calls in sequence without changing the chain. A node that lacks
-        ``eth_simulateV1`` can only simulate one call, reports no events, and makes several calls
-        raise EvmRefused."""
+        """Simulates calls in sequence without changing the chain. A node without ``eth_simulateV1``
+        simulates a single call and reports no events; several calls raise EvmRefused there."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:

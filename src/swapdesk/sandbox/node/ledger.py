@@ -164,9 +164,9 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table ``payments``, in smallest units. If a wallet of the sandbox signed it,
-    ``wallet`` and ``number`` identify it. If it is a leg's deposit, ``account`` is the leg's id,
-    and ``late`` means after the deadline."""
+    """A row of the table ``payments``, in smallest units. ``wallet`` and ``number`` identify a
+    payment that the sandbox signed. For the deposit of a leg, ``account`` is the leg's id; ``late``
+    means after the deadline."""
 
     id: int = 0
     cause: str

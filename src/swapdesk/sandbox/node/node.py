@@ -143,8 +143,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Stores a value that never changes, such as ``chain ids``. Raises OtherTerms if another is
-        stored."""
+        """Stores ``asked`` under ``name``, such as ``chain ids``, as a value that never changes.
+        Raises OtherTerms if another value is stored."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -285,8 +285,8 @@ class Node:
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Gives a customer's account more than it lacks for a payment, so that the gift does not
-        reveal the amount. Returns once the gifts are in a block."""
+        """Gives a customer's account several times what it lacks for a payment, so that the gift
+        does not reveal the amount. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(

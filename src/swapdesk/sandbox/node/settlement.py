@@ -42,8 +42,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to the leg that received it. It counts as late if the leg no longer
-        takes deposits. A payment with a wrong tag or token is not credited."""
+        """Credits a payment to the leg that received it; it counts as late if the leg no longer
+        takes deposits. A payment with a wrong tag or token is ignored."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return

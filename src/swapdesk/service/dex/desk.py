@@ -105,8 +105,9 @@ class Sightings(Protocol):
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns hashes of transactions that may be the order's, oldest first, if no client
-        reported one. Empty if the chain cannot be searched for these tokens. Raises NodeError."""
+        """Returns hashes of transactions that may be the order's, oldest first, for an order whose
+        transaction no client reported. Empty if the chain cannot be searched for these tokens.
+        Raises NodeError."""
         ...
 
     async def warm(self) -> None: ...
@@ -374,9 +375,9 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Searches the chain, when it is time, for a transaction that no client reported; returns
-        the changes of ``detail``. An order that no client was told of is not searched for, because
-        a match would belong to another order."""
+        """Searches the chain, when it is time, for an order's transaction that no client reported;
+        returns the changes of ``detail``. Skips orders that no client was told of, because a match
+        would belong to another order."""
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = self._execution(order)

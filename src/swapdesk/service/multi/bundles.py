@@ -134,8 +134,8 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation, possibly again. Returns its outcome if it is in a block, the reason
-        if it never will be, or None if it still can be."""
+        """Submits an operation, possibly again. Returns its outcome if a block has it, the reason
+        if none ever will, or None if that is still open."""
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
             await bundler.submit(bundle.chain, operation)

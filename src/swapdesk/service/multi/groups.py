@@ -134,8 +134,8 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a batch that is checked and priced but not created yet. It is to be created from
-    the first of ``quotes``; the others have other payout wallets."""
+    """An order of a batch that is checked and priced but not created yet. The first of ``quotes``
+    is to be used; the others have other payout wallets."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -185,10 +185,10 @@ class GroupDesk(Room):
         request: MultiExchangeRequest,
         call: Counting | None = None,
     ) -> MultiExchange:
-        """Creates those orders of a batch that are possible, and returns an error for each other.
-        ``call`` is counted once if any order is created. Raises ServiceError if the whole batch is
-        refused: VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or the
-        refusal of ``call.take``."""
+        """Creates the possible orders of a batch, and returns an error for each other one. ``call``
+        is counted once if any order is created. Raises ServiceError if the whole batch is refused:
+        VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or the refusal of
+        ``call.take``."""
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         check_filters(request.filters, self._venues)
@@ -301,8 +301,8 @@ class GroupDesk(Room):
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Calls ``begin``, which writes a batch and is safe to repeat, until it is known whether
-        the commit succeeded. Raises SERVICE_UNAVAILABLE if that takes too long, StoreUnavailable if
+        """Calls ``begin``, which writes a batch and can be repeated, until it is known whether the
+        commit succeeded. Raises SERVICE_UNAVAILABLE if that takes too long, StoreUnavailable if
         nothing was written."""
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False

@@ -90,8 +90,8 @@ class Worker(Room):
         to call ``step``."""
 
     def hint(self, service_id: str) -> None:
-        """Has an order handled at once, or once more if that is under way. If the process ends, the
-        hint is lost and the order is handled when due."""
+        """Has an order handled at once; if it is being handled, once more afterwards. If the
+        process ends first, the order is handled when due."""
         self._hinted.add(service_id)
         self._woken.set()
 
@@ -326,8 +326,8 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns when to look at an order again; None if never. The intervals grow with age. Ended
-        orders are watched for 48 hours, refunded or deleted ones not at all."""
+        """Returns when to look at an order again; None if never. Intervals grow with the order's
+        age. Ended orders are watched for 48 hours, refunded and deleted ones not at all."""
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):

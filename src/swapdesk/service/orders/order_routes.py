@@ -37,16 +37,16 @@ first leg pays to the second address."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """Returns venues that an order no longer uses, from the list ``name`` in its ``detail``:
-    ``refusals`` of legs (``in:code``, ``out:code``), ``openedInVain`` before the first leg was
-    refused, or ``moves`` after the deposit."""
+    """Returns venues that an order no longer uses, from a list in its ``detail``: ``refusals``
+    (legs, as ``in:code`` or ``out:code``), ``openedInVain`` (second legs whose first leg was
+    refused) or ``moves`` (legs given up after the deposit)."""
     listed = order.text(name)
     return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """Returns the key by which a venue knows a leg, such as ``<serviceId>:in``; a second route adds
-    ``#2``. A venue that took the leg over has a stored key."""
+    """Returns the key by which a venue knows a leg: ``<serviceId>:in``, with ``#2`` on the second
+    route, or the stored key if the venue took the leg over from another."""
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
 

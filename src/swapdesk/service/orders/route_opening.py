@@ -77,8 +77,8 @@ class Opening(Room):
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Opens an order's legs. Returns the order as waiting for its deposit, as failed, or as
-        another worker left it. With ``ask_first``, venues are first asked whether they have opened
-        the leg already. Raises OpeningUnknown, at the latest after CARRY_SECONDS."""
+        another worker has left it. If ``ask_first`` is True, asks the venues first whether they
+        opened the leg before. Raises OpeningUnknown, at the latest after CARRY_SECONDS."""
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:

@@ -108,8 +108,8 @@ def rank(shown: DisplayStatus) -> int:
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Returns whether the deposited token can no longer be returned, because the first venue has
-    begun to pay out; for a fixed private order, the second (contract 8.15). False for orders that
+    """Returns whether the deposited token can no longer be returned, because the first venue (for a
+    fixed private order, the second) has begun to pay out (contract 8.15). False for orders that
     await a deposit or are finished."""
     if status not in (
         OrderStatusCode.EXCHANGING,
@@ -155,8 +155,9 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the statuses after ``before`` up to ``after``, with the steps that a venue did not
-    report; empty if ``after`` is out of reach. ``deposited`` says whether the deposit was seen."""
+    """Returns the statuses after ``before`` up to ``after``, including those that a venue did not
+    report; empty if ``after`` cannot be reached. ``deposited`` says whether the deposit was
+    seen."""
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
     if start in path and end in path and path.index(start) < path.index(end):
@@ -180,8 +181,8 @@ def next_rows(
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
     """Returns the rows to commit one after another, one for each status passed; empty if nothing
-    changed. ``asked`` is when the venues were asked, None means ``now``. The order expires only if
-    that was at or after its deadline."""
+    changed. ``asked`` is the time of the reports, None for ``now``. Only reports from the order's
+    deadline or later can make it expire."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)

@@ -93,8 +93,9 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds with a price at both ends, or None; with them, the last lower end
-    that had no price, if any. ``asked`` returns for given bounds which ends have a price."""
+    """Returns the widest bounds with a price at both ends, and the last lower end that had no price
+    (None if there was none). Returns None without such bounds. ``asked`` tells for given bounds
+    which ends have a price."""
     too_little = None
     for _ in range(_ENDS_TRIED):
         bounds = contiguous(intervals)
@@ -115,9 +116,9 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Returns the bounds with the lower end moved down as far as amounts have a price, which
-    ``taken`` tells. The end stays above ``too_little``; if that is None, the bounds are
-    unchanged."""
+    """Returns the bounds with the lower end moved down, above ``too_little``, as far as amounts
+    have a price. ``taken`` tells whether an amount has one. If ``too_little`` is None, the bounds
+    are unchanged."""
     if too_little is None:
         return bounds
     least = bounds.minimum
@@ -148,8 +149,8 @@ def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
 
 
 class KeptSearches(Generic[Key, Found]):
-    """A cache of search results, which are valid until the end of a 30-second period that is the
-    same for all callers. Callers with the same key share one search."""
+    """A cache of search results, valid to the end of a 30-second period that is the same for all
+    callers. Callers that search for the same share one search."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -289,8 +290,8 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns an amount, inward of the leg's bound ``end``, for which the leg pays about
-    ``target``; None if not found. ``up`` is True if the bound is the lower one."""
+    """Returns an amount for which the leg pays about ``target``, on the inner side of the leg's
+    bound ``end``; None if not found. ``up`` is True for a lower bound."""
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount

@@ -228,9 +228,9 @@ class QuoteEngine(Room):
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
-        """Returns a pair's limits by route type, None without a route (contract 6.1 to 6.4).
-        ``minOut`` and ``maxOut`` assume the account's default markup. A route inside the limits can
-        still lose too much value."""
+        """Returns a pair's limits by route type; None for a type without a route (contract 6.1 to
+        6.4). ``minOut`` and ``maxOut`` assume the account's default markup. An amount inside the
+        limits can still lose too much value."""
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         token_in = self._catalog.enabled_side(query.token_id_from, "tokenIdFrom")

@@ -313,8 +313,8 @@ class PayoutRotation(Room):
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
         """Returns the routes with payout wallets that paid none of the partner's recent orders. If
-        there is none, returns all routes if ``choice.rotate_fallback``, otherwise a single unpriced
-        route."""
+        there are none, returns all routes if ``choice.rotate_fallback`` is set, otherwise a single
+        unpriced route."""
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes

@@ -182,9 +182,8 @@ class Database(Protocol):
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
         """Runs ``work`` in a transaction and returns its result once durable. If ``work`` raises,
-        nothing is changed. ``work`` may run several times, of which only the last counts.
-        ``behind`` names a lock to hold, or is None. ``NO_LINE`` is for changes of a single row of
-        its own."""
+        nothing is changed. ``work`` may run several times; only the last run counts. ``behind``
+        names a lock to hold, None for none, NO_LINE for changes of a single own row."""
         ...
 
     async def read(self, work: Work[T]) -> T: ...

@@ -214,10 +214,9 @@ class Orders(Subject):
         expected_version: int,
         before: int | None = None,
     ) -> bool:
-        """Writes the order's next version and announces it. Returns False, and writes nothing, if
-        the stored version is unexpected, the rank would fall, or the transaction is another
-        order's. ``before`` is the former status for listeners; if it is None, they are not
-        called."""
+        """Writes the order's next version and announces it. Returns False, and writes nothing, for
+        an unexpected stored version, a smaller rank, or a transaction of another order. ``before``
+        is the former status for listeners, who are not called if it is None."""
         values = order_values(self._database, order) | {
             "expected": expected_version,
             "version": expected_version + 1,

@@ -38,9 +38,9 @@ PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """Raised if a change of an account is refused. ``what`` names the cause: ``partner`` (no
-    account, or several), ``key`` (no such API key), ``origin`` (website not listed), ``name``
-    (malformed) or ``taken``."""
+    """Raised if a change of an account is refused. ``what`` says why: ``partner`` (no account, or
+    several), ``key`` (no such API key), ``origin`` (website not listed), ``name`` (malformed) or
+    ``taken`` (name in use)."""
 
     def __init__(
         self, what: Literal["partner", "key", "origin", "name", "taken"], message: str

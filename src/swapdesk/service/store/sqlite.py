@@ -219,7 +219,7 @@ class Writer:
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
         """Runs all items in one transaction. Returns False, with everything rolled back, if an item
-        raised after a change; then each is to run with a savepoint."""
+        raised after a change; the caller then runs each with a savepoint."""
         for item in batch:
             before = connection.total_changes
             ended = self._run_to_end(item, transaction, connection)

@@ -102,9 +102,9 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to those waiting and returns its hash. Raises Problem. If
-        ``awaited`` is False, nobody waits for its confirmations: no empty blocks follow and no
-        fault applies. If ``faulty`` is False, only faults are excluded."""
+        """Adds a signed transaction to those waiting; returns its hash. Raises Problem. Set
+        ``awaited`` to False if nobody waits for confirmations: then no empty blocks follow, and no
+        fault applies. Set ``faulty`` to False only to exempt it from faults."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")

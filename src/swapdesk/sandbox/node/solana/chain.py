@@ -148,9 +148,8 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns the refusal of a transaction that must not be executed now, for example because
-        it already was; None if it may be executed. ``any_blockhash`` skips the check of its
-        blockhash."""
+        """Returns the reason why a transaction must not be executed now, for example because it was
+        already; None if it may be. ``any_blockhash`` skips the check of its blockhash."""
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)

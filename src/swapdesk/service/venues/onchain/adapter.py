@@ -49,9 +49,9 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a venue promised with a quote, in smallest units. ``least``, which is ``out`` minus the
-    slippage, is the least that the receiver gets. ``fee`` is kept from the sold token; ``value`` is
-    the transaction's wei. In ``path``, the wrapped coin stands for a coin."""
+    """What a venue promised with a quote, in smallest units. ``least`` is ``out`` minus the
+    slippage; the receiver gets no less. ``fee`` is kept from the sold token; ``value`` is the
+    transaction's wei. ``path`` lists token contracts, for a coin the wrapped coin's."""
 
     amount: int
     out: int
@@ -152,7 +152,7 @@ class PreparedSwap(Struct, frozen=True):
 
 class RouteExecution(AgreedSwap, frozen=True):
     """An order's swap as far as it is known. ``hash`` is None until a transaction is confirmed. A
-    venue that settles by itself must wait for ``confirmed``."""
+    venue that settles the swap itself may do so only if ``confirmed`` is True."""
 
     notes: Mapping[str, str]
     confirmed: bool

@@ -232,9 +232,9 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns a report on the confirmed transaction, and its receipt once the report is FINISHED,
-    which takes the chain's confirmations. An unknown transaction becomes FAILED when it can no
-    longer be executed."""
+    """Returns a report on the confirmed transaction, with its receipt once the report is FINISHED
+    (None before). FINISHED takes the chain's confirmations. An unknown transaction becomes FAILED
+    when it can no longer be executed."""
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)
