@@ -38,7 +38,7 @@ class NotConfigured(Exception):
 class Connection(Struct, frozen=True):
     """The addresses and credentials of one service. ``control`` (URL and token) and ``chains`` are
     only for a sandbox; ``others`` are its other partners' credentials. ``makers`` pairs its
-    providers with the keys by which they sign their half of a swap."""
+    providers with their signing keys."""
 
     url: str
     credentials: Credentials
@@ -89,7 +89,7 @@ def live_connection(settings: Settings) -> Connection:
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
     """Returns the connection to a running sandbox, as its first PRO partner or, if the profile pays
-    for its calls, without an API key. ``ready`` is what the sandbox states at its start."""
+    for its calls, without an API key."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

@@ -88,8 +88,7 @@ class BatchedOrders:
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """Returns ``tracked`` marked as created by a batch of this desk, with its payment.
-        Unchanged if the journal does not have the batch that ``seen``, the order's newest state,
-        names; it may have it later."""
+        Unchanged if the journal does not have the batch of ``seen``, the order's newest state."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
