@@ -145,8 +145,8 @@ class BackgroundTasks:
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Runs all coroutines until they have ended. An error of one cancels the others and is raised.
-    (A TaskGroup on Python 3.11 may lose a cancellation.)"""
+    """Runs all coroutines until they have ended. An error of one cancels the others and is
+    raised."""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:
         return

@@ -53,8 +53,8 @@ PAST_PAUSE = 0.02
 
 
 class ConnectedDesk:
-    """The parts of a desk that exist only while it is connected. ``connection`` is new with each
-    connection; the desk passes all other arguments again."""
+    """The parts of a desk that exist only while it is connected. Only ``connection`` is new with
+    each connection."""
 
     def __init__(
         self,

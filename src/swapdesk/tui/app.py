@@ -214,8 +214,7 @@ class DeskApp(SafeApp[int]):
             self.start()
 
     def start(self) -> None:
-        """Starts the task that connects the desk and keeps it connected. A repeated call tries
-        again after a failed start."""
+        """Starts the task that connects the desk and keeps it connected."""
         self._begun = True
         connected = self.session.background.keep("the connection", self._keep_connected)
         self.run_worker(connected, group="session", exclusive=True, exit_on_error=False)
@@ -335,8 +334,7 @@ class DeskApp(SafeApp[int]):
         self._clock_told = problem is not None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Shows a notice if a background worker stopped by an unexpected error. The desk itself
-        keeps running."""
+        """Shows a notice if a background worker stopped by an unexpected error."""
         if event.state is not WorkerState.ERROR:
             return
         error = event.worker.error

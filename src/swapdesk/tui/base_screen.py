@@ -307,8 +307,8 @@ class DeskScreen(Screen[None]):
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns what verbs cost, why they are locked, or that they are hidden. A verb that is
-        missing from the result works."""
+        """Returns what verbs cost, why they are locked, or that they are hidden. Verbs that are
+        missing from the result work."""
         return {}
 
     @property

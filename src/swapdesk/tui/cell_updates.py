@@ -70,8 +70,6 @@ def _by_colour(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _row(pieces: Iterable[Piece], at: int, style: Style, system: ColorSystem) -> tuple[str, Style]:
-    """Returns the text with escape sequences that writes one row, and the style that the terminal
-    has afterwards. The cursor starts at column ``at``."""
     data: list[str] = []
     for column, text, own in pieces:
         if column != at:

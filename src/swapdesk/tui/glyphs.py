@@ -110,8 +110,7 @@ _PLAIN = ("C", "POSIX")
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """Returns ASCII if the locale is C or the output is not UTF-8, otherwise Unicode. Arguments
-    that are None are taken from the process."""
+    """Returns ASCII if the locale is C or the output is not UTF-8, otherwise Unicode."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
     written = encoding or getattr(sys.__stdout__, "encoding", None)

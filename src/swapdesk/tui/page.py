@@ -148,7 +148,7 @@ class Page(DeskScreen):
 
     def fills_wallet(self) -> None:
         """Records that this page may fill the sandbox's wallet, so that other pages read their
-        balances again. Does nothing on a live desk."""
+        balances again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1

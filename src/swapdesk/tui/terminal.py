@@ -82,7 +82,7 @@ all."""
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
     """Returns how a copied text gets from this terminal to the clipboard. Inside tmux or screen the
-    result names that program. If ``environ`` is None, the process's variables are used."""
+    result names that program."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -109,7 +109,7 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
     """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. A value of
-    several words is not shown. Warns if tmux or screen may not pass the copy on."""
+    several words is not shown."""
     groups = address_groups(value)
     said = f"Copied {label} {value}"
     if len(value.split()) > 1:
@@ -138,7 +138,7 @@ _TMUX_FROM = (3, 4)
 
 def draws_links(environ: Mapping[str, str]) -> bool:
     """Returns True if the terminal is known to draw links (OSC 8). ``FORCE_HYPERLINK`` decides
-    alone if it is ``0`` or ``1``. If ``environ`` is None, the process's variables are used."""
+    alone if it is ``0`` or ``1``."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -453,8 +453,8 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows ``message``, without interpreting markup, in the screen's notice row or else in
-        Textual's own way. ``keep`` adds it to the log of notices."""
+        """Shows ``message`` as a notice, without interpreting markup. ``keep`` adds it to the log
+        of notices."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)

@@ -199,8 +199,8 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
-    """Returns the label for the result of an order, such as ``You get`` or ``Came back``.
-    ``theirs`` is for a payout to another person."""
+    """Returns the label for the result of an order, such as ``You get`` or, for another person,
+    ``They get``."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 

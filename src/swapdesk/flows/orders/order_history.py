@@ -87,7 +87,7 @@ def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
     """Returns the legs (exchanges) of an order: two if it is private, otherwise one. ``seen`` are
-    the states in the journal; ``payee`` is the recipient's name."""
+    its states in the journal."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)

@@ -142,8 +142,7 @@ def may_follow(before: str | None, after: str | None) -> bool:
 
 def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
     """Returns ``known`` updated by the newly received ``seen``, or None if nothing changes. Fields
-    in :data:`PINNED`, such as what to pay and who receives it, never change once known. ``others``
-    may be the result of :func:`other_objects`."""
+    in :data:`PINNED`, such as what to pay and who receives it, never change once known."""
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
@@ -289,7 +288,7 @@ _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
     """Returns whether two states of an order under way differ only in :data:`FIGURES` (estimates
     and times). False while the order waits, because the estimate decides whether its address may be
-    shown, and after its end. ``others`` may be the result of :func:`other_objects`."""
+    shown, and after its end."""
     if display_of(seen) not in _UNDER_WAY:
         return False
     were, are = known.__dict__, seen.__dict__

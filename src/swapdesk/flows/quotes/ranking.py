@@ -71,8 +71,8 @@ FEWEST_LEFT_OUT = 2
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
-    """Returns the badges of a quote, most important first. ``key`` is the amount that it pays out.
-    ``memo`` says that the deposit needs a memo."""
+    """Returns the badges of a quote, most important first. ``memo`` says that the deposit needs a
+    memo."""
     fee, net = quote.fee_usd, quote.net_amount_out
     compared = fee is not None and fee > 0 and net is not None
     # No USD price: the service could not take its fee out of the amount.
@@ -223,9 +223,8 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 class RankedQuote(Struct, frozen=True):
     """A usable route with its place in the ranking. ``key`` is the amount that it pays.
-    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if
-    ``reverse``: the output is then fixed, and worse rows take more. The percentage is None if the
-    best row pays nothing."""
+    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if the
+    output is fixed (``reverse``), because worse rows then take more."""
 
     place: int
     quote: Quote

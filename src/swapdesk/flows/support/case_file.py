@@ -58,8 +58,8 @@ Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
-    """A support case as a file. ``order`` is the service's last answer, with the API's field names;
-    ``masked`` lists the kinds of facts that are masked."""
+    """A support case as a file. ``order`` is the service's last answer; ``masked`` lists the kinds
+    of facts that are masked."""
 
     schema: int
     written: datetime

@@ -506,8 +506,6 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions to look up on chains: those in the text or else, for a single
-        unpaid order, this desk's newest one and those in no block yet."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -815,8 +813,8 @@ SECRET_REPLY = (
 def not_found_reply(
     pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
 ) -> str:
-    """Returns the reply to a customer whose order was not found. It asks only for missing facts.
-    ``whole`` says that every place was searched completely."""
+    """Returns the reply to a customer whose order was not found. ``whole`` says that every place
+    was searched completely."""
     ids, lacks = whole_ids(pasted), lacking(pasted)
     why = "it is older than we can read, or it was not made with us"
     if not whole:
@@ -877,9 +875,8 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders to whose deposit address the payment went. If several share the address,
-    these are the ones with its memo, or else those that wait for exactly this amount, or else those
-    that wait for any."""
+    """Returns the orders to whose deposit address the payment went; if several share it, only those
+    that fit the payment best."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]

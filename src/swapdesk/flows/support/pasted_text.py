@@ -278,9 +278,6 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """Returns how many ``pieces`` from index ``at`` form one word, the word, and whether they may
-    also be several. The word is empty if there is none. ``tried`` is the remaining budget of
-    tries."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
@@ -500,8 +497,6 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns the readings of ``run``, characters without blanks, as a whole or in parts. ``level``
-    is the index in ``_PARTED_BY`` of the first separator."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -835,8 +830,6 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
-    """Returns the amounts that ``number``, digits with blanks, can mean. Of several numbers, the
-    last one counts if ``last`` is True, otherwise the first."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (

@@ -158,9 +158,8 @@ class RecentEvent(Struct, frozen=True):
 def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
-    """Returns the ``limit`` newest states in the journal, newest first. ``known`` returns a loaded
-    order by id. A swap that was never signed is listed as not signed, whatever the service
-    reported."""
+    """Returns the ``limit`` newest states in the journal, newest first. A swap that was never
+    signed is listed as not signed, whatever the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

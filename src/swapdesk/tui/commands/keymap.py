@@ -22,8 +22,7 @@ Refuse = Callable[[str, str, str | None], ConfigProblem]
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
-    """Returns the problem of a keymap entry that does not come from a file. ``near`` is the most
-    similar valid name or None."""
+    """Returns the problem of a keymap entry that does not come from a file."""
     return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 

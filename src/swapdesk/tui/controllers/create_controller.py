@@ -127,8 +127,8 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The controller of the batch (a file with many recipients) that this run loaded or took over.
-    ``planner`` is None while there is no batch."""
+    """The controller of the batch (a file with many recipients) of this run. ``planner`` is None
+    while there is none."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)

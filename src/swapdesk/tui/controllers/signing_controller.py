@@ -147,7 +147,7 @@ class SigningController(Controller):
 
     def take_on(self) -> None:
         """Continues the signing sessions that an earlier run left open or that could not reach the
-        service or the wallet. A read-only desk does nothing."""
+        service or the wallet."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable

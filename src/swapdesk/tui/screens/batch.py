@@ -313,8 +313,8 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch ``made`` by service id, as the desk follows them or,
-        without a connection, as the journal has them."""
+        """Returns the orders of the batch ``made`` by service id, from the connected desk or else
+        from the journal."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
@@ -1016,8 +1016,7 @@ def _doubted(plan: BatchPlan) -> Question:
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Returns the columns of the table for a screen of ``width`` cells. Wider screens add the
-    route, the name, then whole addresses."""
+    """Returns the columns of the table for a screen of ``width`` cells."""
     rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
@@ -1065,7 +1064,7 @@ def batch_rows(
     width: int,
 ) -> list[Row]:
     """Returns the rows of the table. ``batch`` has their outcomes; None before they are in the
-    journal. ``orders`` are the created orders by service id."""
+    journal."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1111,8 +1110,7 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns everything that was found out about the row ``planned``, in sentences. ``end`` is its
-    outcome; None before it is in the journal."""
+    """Returns everything that was found out about the row ``planned``, in sentences."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)

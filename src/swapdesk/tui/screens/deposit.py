@@ -421,8 +421,8 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the lines beside a code: what to pay, the deadline, and which data the code contains.
-    Empty if nothing may be paid."""
+    """Returns the lines beside a code: what to pay, the deadline, and which data the code
+    contains."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),

@@ -450,8 +450,8 @@ class InspectScreen(Page):
 
 
 class BundleScreen(Page):
-    """The page that lists what the support file about an order will contain. Addresses, amounts and
-    names are masked unless the user shows them here."""
+    """The page that lists what the support file about an order will contain, masked unless the user
+    shows it here."""
 
     NAME = "Bundle"
     SPENDS = "read"

@@ -433,8 +433,7 @@ def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> t
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str], list[str]]:
-    """Returns the names of all stages and their short forms. The second last is ``to`` and the
-    recipient's name, if that is short."""
+    """Returns the names of all stages and their short forms."""
     names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
     label = tracked.recipient_label

@@ -89,8 +89,7 @@ def not_read(kept: FilterLine) -> str:
 
 
 class OrdersScreen(OrderActions):
-    """A page with every order that this desk knows, open orders first. Rows keep their place while
-    cells change."""
+    """A page with every order that this desk knows, open orders first."""
 
     NAME = "Orders"
     SPENDS = "read"
@@ -161,8 +160,7 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Redraws the times of the open orders in view. If a filter is set, redraws all rows every
-        :data:`AGES` seconds."""
+        """Redraws the times of the open orders in view."""
         self._ticks += 1
         aged = self._ticks % AGES == 0
         if not self._filter.empty and aged:

@@ -158,8 +158,8 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the panel with the options for quotes, or the defaults if ``options`` is None. New
-    options are stored in the session before ``took`` gets them."""
+    """Opens the panel with the options for quotes. The session stores new options before ``took``
+    gets them."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

@@ -263,8 +263,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns the commands in the footer with their states. While the waterfall (the steps to
-        what a route pays out) is drawn beside the table, these are only those in :data:`BESIDE`."""
+        """Returns the commands in the footer with their states. Beside the waterfall (the steps to
+        what a route pays out), these are only those in :data:`BESIDE`."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())

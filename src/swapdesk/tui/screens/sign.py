@@ -426,8 +426,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the rows of a review: the heading, which does not scroll, and the body, which does.
-    ``roomy`` adds empty rows between the blocks."""
+    """Returns the rows of a review: the heading, which does not scroll, and the body, which
+    does."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]

@@ -804,8 +804,7 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """Returns the user's balance as text, marked if it is below ``amount``, the amount to sell.
-    None as ``amount`` marks nothing."""
+    """Returns the user's balance as text, marked if it is below ``amount``, the amount to sell."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]

@@ -333,7 +333,7 @@ class TokensScreen(Page):
 
     def limits_of(self, token: Token) -> Line:
         """Returns the limits of the pair with ``token``, or that they are being requested, or which
-        key requests them. Empty without a pair or connection."""
+        key requests them."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []

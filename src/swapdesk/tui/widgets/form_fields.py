@@ -128,8 +128,7 @@ LIMIT = 240
 
 
 class FilterField(TextField):
-    """The line above a table in which the user types a filter for the rows. While closed it is
-    empty and not drawn."""
+    """The line above a table in which the user types a filter for the rows."""
 
     DEFAULT_CSS = """
     FilterField { display: none; }

@@ -234,8 +234,8 @@ LEAST = 7
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows after Funds and after Next. The short forms are for narrow screens.
-    ``urgent`` draws the next step in bold."""
+    """What the money line shows after Funds and after Next, with short forms. ``urgent`` draws the
+    next step in bold."""
 
     where: str
     next_: str = ""
@@ -270,8 +270,8 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Returns the money line. ``notice`` replaces its left half; if there is no room for
-    ``notice``, ``brief`` does. Other texts take their short forms if necessary."""
+    """Returns the money line. ``notice``, or ``brief`` if there is no room, replaces its left
+    half."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

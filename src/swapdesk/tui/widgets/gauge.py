@@ -54,8 +54,8 @@ BOLD_BELOW = 60
 
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
-    """Returns a countdown of ``left`` seconds as text, after a bar of ``bar`` cells that shows the
-    share of ``total`` seconds. A ``bar`` of 0 means no bar."""
+    """Returns a countdown of ``left`` seconds as text, after a bar of ``bar`` cells for the share
+    of ``total`` seconds."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -84,8 +84,7 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row that has the key of ``row``. If the cursor is there but cannot be on
-        ``row``, it moves nearby. Raises KeyError if there is no such row."""
+        """Replaces the row that has the key of ``row``. Raises KeyError if there is no such row."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:

@@ -166,8 +166,7 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """A label, a rule and a fact, as in ``Open ───── 5``. Outdated data is marked with a glyph and
-    its age."""
+    """A label, a rule and a fact, as in ``Open ───── 5``, marked if the data is outdated."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }

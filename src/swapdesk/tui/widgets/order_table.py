@@ -82,8 +82,7 @@ _MARKS = {
 
 
 def order_columns(wide: bool) -> list[Column]:
-    """Returns the columns of the table of orders. ``wide``, for 120 cells or more, adds who acts
-    next and writes times in full."""
+    """Returns the columns of the table of orders. ``wide`` is for screens of 120 cells or more."""
     columns = [
         Column("mark", "", 1),
         Column("id", "Order", 6, gap=1),
@@ -143,8 +142,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the colour role for cells without a colour of their own. It is brighter if the user
-    has to act next."""
+    """Returns the colour role for cells without a colour of their own, brighter if the user has to
+    act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -216,8 +215,8 @@ class Drawn(Struct):
 
 
 class OrderList(LineTable):
-    """The table of orders. Rows keep their place while cells change. To lay out a long list,
-    iterate over :meth:`filling`, with pauses for other tasks."""
+    """The table of orders. To lay out a long list, iterate over :meth:`filling`, with pauses for
+    other tasks."""
 
     def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
         super().__init__(order_columns(wide=False), **place)
@@ -308,7 +307,7 @@ class OrderList(LineTable):
 
     def relabel(self, stale: str) -> None:
         """Shows ``stale``, the age of outdated data, as ``41s old``, beside the label of the open
-        orders. Empty if it is fresh."""
+        orders."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)

@@ -79,8 +79,7 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width of the column of notes in cells. It is wider than usual for the note
-    ``approve``, and if a row lacks a note that nearly all rows have."""
+    """Returns the width in cells of the column of notes, which depends on the notes in the rows."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -94,8 +93,7 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns of the table of quotes. ``all_in`` says that amounts include gas.
-    ``note`` is the width of the column of notes in cells."""
+    """Returns the columns of the table of quotes. ``all_in`` says that amounts include gas."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []

@@ -127,8 +127,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """Returns the rows about one leg (exchange) of an order: its title, then a row for each step.
-    ``—`` stands for an unknown past time."""
+    """Returns the rows about one leg (exchange) of an order: its title, then a row for each
+    step."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 
