@@ -389,7 +389,7 @@ def encode_batch(
     calls: Sequence[InnerCall], version: EntryPointVersion = EntryPointVersion.V07
 ) -> bytes:
     """Returns the calldata with which the smart account executes these calls. Raises CalldataError
-    for none, too many or too large calls."""
+    if there are none, too many, or too large ones."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
     if any(len(call.data) > MAX_INNER_DATA for call in calls):

@@ -50,8 +50,8 @@ class Domain(Struct, frozen=True):
 def typed_document(
     domain: Mapping[str, Any], types: Mapping[str, str], message: Mapping[str, Any]
 ) -> Document:
-    """Returns the EIP-712 document. ``types`` maps type names to declarations; the first is the
-    message's type."""
+    """Returns the EIP-712 document. ``types`` maps the names of types to their declarations; the
+    first type is that of the message."""
     declared = [field for field in _fields(_DOMAIN) if field["name"] in domain]
     return {
         "types": {

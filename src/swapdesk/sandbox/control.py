@@ -69,11 +69,8 @@ Amount = Annotated[BodyNumber, Field(gt=0)]
 
 
 class DepositBody(RequestModel):
-    """Asks for the deposit of an order to be paid.
-
-    ``payer`` names a customer of the sandbox: the customer's own account on the embedded EVM chain
-    then pays in place of the faucet. The first payment creates and fills that account.
-    """
+    """Asks for the deposit of an order to be paid. If ``payer`` names a customer of the sandbox,
+    the customer's own account on the embedded EVM chain pays in place of the faucet."""
 
     service_id: OrderId
     amount: Amount | None = None

@@ -127,8 +127,8 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns where an entry is in the file, as ``path:line``. If it is missing, the line of its
-    table, or else the path alone."""
+    """Returns where an entry is in the file, as ``path:line``. A missing entry is placed at the
+    line of its table or, without one, at the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 

@@ -183,9 +183,9 @@ class ServeOptions(Struct, frozen=True):
 
 
 def serve(options: ServeOptions) -> int:
-    """Runs a sandbox until told to end. Returns the exit code: 0, or 1 if it could not be kept
-    running, 2 for unusable options or data, NOT_FREE if ``lifeline`` is set and the data directory
-    is in use."""
+    """Runs a sandbox until told to end. Returns the exit code: 0 after a clean end, 1 if it could
+    not be kept running, 2 for unusable options or data, NOT_FREE if ``lifeline`` is set and the
+    data directory is in use."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
 
@@ -234,8 +234,8 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Starts the sandbox and returns True, or False if ``stop`` was set first. Renames a directory
-    with another release's data and raises OldWorld."""
+    """Starts the sandbox and returns True, or False if ``stop`` was set first. If the data is of
+    another release, renames its directory and raises OldWorld."""
     try:
         return await sandbox.start(stop)
     except OldWorld as old:

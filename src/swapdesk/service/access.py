@@ -118,13 +118,9 @@ class StoredKey(ApiKey, frozen=True, kw_only=True):
 
 class StoredPartner(Struct, frozen=True):
     """An account with the terms in force. ``overrides`` holds the terms that differ from those of
-    the tier.
-
-    If ``origins`` is empty, every website may use the account's ``partner-id``. ``keys`` are in the
-    order in which they were made, and include revoked keys. ``PRINTED`` maps the names that
-    commands print to attributes. Of the printed values, ``feeShare`` and ``defaultMarkup`` are in
-    percent, and ``read`` is None if reads are not limited.
-    """
+    the tier. If ``origins`` is empty, every website may use the account's ``partner-id``. ``keys``
+    include revoked keys. ``feeShare`` and ``defaultMarkup`` are in percent; ``read`` is None if
+    reads are not limited."""
 
     PRINTED: ClassVar = {
         "partnerId": "partner_id", "name": "name", "tier": "tier", "suspended": "suspended",

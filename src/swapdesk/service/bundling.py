@@ -105,7 +105,7 @@ class Build(Struct, frozen=True):
 
 class Landed(Struct, frozen=True):
     """The outcome of an operation in a block. ``success`` is about the inner calls, which can fail
-    in a successful transaction. ``reason`` is their error, empty if not stated."""
+    although the transaction succeeds. ``reason`` is their error; empty if not stated."""
 
     transaction_hash: str
     height: int

@@ -31,7 +31,7 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 class Told(Struct, frozen=True):
     """What trusted proxies state about a request: the caller's address, and scheme and host of the
-    URL used. None if unstated."""
+    URL used. Fields are None if not stated."""
 
     address: str | None = None
     scheme: str | None = None

@@ -227,7 +227,7 @@ class CallPayments:
             raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_before")
 
     async def free(self, payment: CallPayment) -> None:
-        """Makes the payment usable for another call. Only for a call refused before the payment was
+        """Makes the payment usable for another call, if the call was refused before the payment was
         sent to a chain."""
         await self._store.payments.free(payment.key)
 

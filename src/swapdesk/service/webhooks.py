@@ -66,7 +66,8 @@ class Webhooks:
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
         """Returns the delivery that the headers describe, not yet verified. Raises NOT_FOUND for an
-        unknown source, INVALID_API_CREDENTIALS for wrong headers or an old timestamp."""
+        unknown source, INVALID_API_CREDENTIALS for wrong headers or a timestamp too far from
+        now."""
         now = self._clock.now().timestamp()
         if source not in self._secrets:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")

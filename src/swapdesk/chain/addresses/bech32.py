@@ -144,8 +144,8 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem, which names the form as ``name``, for
-    mixed case or a foreign character. The first ``prefix_length`` characters are exempt from the
+    """Returns the text in lower case. Raises AddressProblem for mixed case or a foreign character;
+    the message calls the form ``name``. The first ``prefix_length`` characters are exempt from the
     alphabet."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):

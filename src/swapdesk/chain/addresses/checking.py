@@ -108,8 +108,8 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Raises AddressProblem if the text fits another kind of address better than ``asked``. For
-    example, 32 bytes of base58 can be a Solana or an Osmosis address."""
+    """Raises AddressProblem if the text fits another kind of address better than ``asked``, the
+    expected kind. For example, 32 bytes of base58 can be a Solana or an Osmosis address."""
     if asked.proof is Proof.CHECKSUM:
         return
     phrase = recognise(text, asked, kinds_by_proof(asked.proof))

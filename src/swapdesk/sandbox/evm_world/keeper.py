@@ -210,8 +210,9 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Brings deviating pools of a chain to the market price; returns the transaction's hash.
-        None if there is nothing to do or the previous transaction is pending. Raises Problem."""
+        """Brings pools of a chain that deviate from the market back to its price; returns the
+        transaction's hash. None if there is nothing to do or the previous transaction is pending.
+        Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):

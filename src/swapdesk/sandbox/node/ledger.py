@@ -247,8 +247,8 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """Issues every priced token to the faucet and the exchanges, once. Raises OtherWorld if
-        that was done from another release's tables."""
+        """Issues every priced token to the faucet and the exchanges, unless that was done before.
+        Raises OtherWorld if it was done from another release's tables."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:

@@ -260,7 +260,7 @@ class DexLimits:
 
     async def find(self) -> Limits | None:
         """Searches for the least and the greatest amount that on-chain venues take now; None if
-        they take none."""
+        they take no amount."""
         start = await self._start()
         if start is None:
             return None

@@ -214,7 +214,8 @@ class OrderDesk(Room):
         payment: str | None,
     ) -> StoredOrder:
         """Stores and returns the new order before any venue is asked. ``notes`` are a DEX order's
-        ``detail``. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises."""
+        ``detail``. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to
+        refuse the call."""
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:

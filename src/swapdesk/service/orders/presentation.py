@@ -209,7 +209,8 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """Returns whether an order created at ``created`` is still shown, which is 48 hours."""
+    """Returns whether an order created at ``created`` is still shown. Orders are shown for 48
+    hours."""
     return now - created <= WINDOW
 
 

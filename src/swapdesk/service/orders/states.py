@@ -101,7 +101,8 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state as a number, which never gets smaller."""
+    """Returns the progress of a displayed state as a number, which never gets smaller as an order
+    goes on."""
     return _RANKS[shown]
 
 

@@ -222,8 +222,8 @@ class QuoteEngine(Room):
         return next(iter(ranked(usable)), None)
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
-        """Returns what the best route, even a filtered one, pays now in the token received; None if
-        no route has a price."""
+        """Returns what the best route pays now, in the token received; None if no route has a
+        price. Routes that would be filtered count, too."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
@@ -386,7 +386,7 @@ class QuoteEngine(Room):
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
         """Refuses an amount above ``cap``, the largest swap, on all routes. The error names the
-        largest amount that they take."""
+        largest amount that these routes take."""
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
         refusal = await self._pricing.refusal(refused, question)

@@ -47,7 +47,7 @@ QUOTE_VALID = timedelta(seconds=60)
 
 class Asked(Struct, frozen=True):
     """A request for quotes, and its partner. ``private_send`` is True if both tokens are the same;
-    ``markup_told``, if rows state the markup."""
+    ``markup_told`` is True if the rows state the markup."""
 
     question: RouteQuestion
     partner_id: str

@@ -19,7 +19,7 @@ _USAGE = (
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
         """Replaces the stored counts by the result of ``call.take``; no other call is counted in
-        between. Raises what ``call.take`` raises to refuse."""
+        between. Raises what ``call.take`` raises to refuse the call."""
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
@@ -78,8 +78,9 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Counts the call that begins an order or batch (``opened``), and records its payment. The
-    transaction must already hold the lock from ``line_of``. Raises what ``call.take`` raises."""
+    """Counts the call that begins the order or batch ``opened``, and records its payment. The
+    transaction must already hold the lock from ``line_of``. Raises what ``call.take`` raises to
+    refuse the call."""
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:

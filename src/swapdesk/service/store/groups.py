@@ -51,7 +51,7 @@ class Groups(Subject):
     ) -> None:
         """Inserts a batch with its orders and counts the call, in one commit. Nothing is announced
         before ``payment`` is settled. If the outcome is unknown, repeat the same call with
-        ``in_doubt``. Raises PayoutsChanged and what ``call.take`` raises to refuse."""
+        ``in_doubt``. Raises PayoutsChanged, and what ``call.take`` raises to refuse the call."""
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders

@@ -114,7 +114,7 @@ class Orders(Subject):
     ) -> None:
         """Consumes the quote, inserts the order and counts the call in one commit. Nothing is
         announced before ``payment`` is settled. Raises QuoteConsumed, QuoteGone, PayoutsChanged if
-        ``payouts`` are out of date, and what ``call.take`` raises to refuse."""
+        ``payouts`` are out of date, and what ``call.take`` raises to refuse the call."""
         values = order_values(self._database, order) | {"told": payment is None}
 
         async def begun(db: Transaction) -> None:
@@ -152,14 +152,14 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """Returns orders of any partner by id. Orders whose creation is not paid for yet are left
-        out."""
+        """Returns orders of any partner by id. Orders whose creating call is not paid for yet are
+        left out."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """Returns an order of any partner, even if its creation is not paid for yet. For code that
-        carries orders out."""
+        """Returns an order of any partner, even if the call that created it is not paid for yet.
+        For code that carries orders out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
@@ -266,7 +266,8 @@ class Orders(Subject):
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
         """Returns a page of the partner's orders and the number of orders on all pages. ``since``
-        replaces the query's ``from_``. Orders whose creation is not paid for yet are left out."""
+        replaces the query's ``from_``. Orders whose creating call is not paid for yet are left
+        out."""
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
         order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
@@ -419,8 +420,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """Announces the order, or the batch of orders, with the id ``opened``, because its creation is
-    paid for now. Finished ones are added to the books."""
+    """Announces the order or batch with the id ``opened``, after the call that created it was paid
+    for. Finished orders are added to the books."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",

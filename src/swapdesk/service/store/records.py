@@ -188,7 +188,7 @@ class Counting(Protocol):
 
 class RecentPayouts(Struct, frozen=True):
     """The wallets that paid out a partner's newest private orders, each as (venue code, index of
-    the hot wallet): up to ``limit`` orders created after ``since``."""
+    the hot wallet). Only ``limit`` orders created after ``since`` were considered."""
 
     partner_id: str
     since: datetime
@@ -289,5 +289,5 @@ class QuoteGone(Exception):
 
 
 class PayoutsChanged(Exception):
-    """Raised if a payout wallet was chosen by outdated payouts, because another order was begun
-    since."""
+    """Raised if the payouts by which a payout wallet was chosen are out of date, because another
+    order was begun since."""

@@ -101,7 +101,8 @@ _Answer = asyncio.Future[VenueQuote | Unavailable]
 
 
 class TimedOut(Transient):
-    """Raised if the venue did not answer a call in time. A question for a quote had no effect."""
+    """Raised if the venue did not answer a call in time. If the call asked for a quote, it had no
+    effect."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:

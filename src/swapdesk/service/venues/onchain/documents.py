@@ -207,8 +207,8 @@ class Permits:
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """Returns the EIP-712 domain of the token's permits; None if the token takes none, or
-        states a different domain hash."""
+        """Returns the EIP-712 domain of the token's permits. None if the token takes none, or if
+        the domain hash that it states is another."""
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
         return self._domains[token]
