@@ -20,7 +20,7 @@ LIVE_SKEW_SECONDS = 120.0
 
 def clock_problem(skew: float | None) -> str | None:
     """Returns why nothing can be created if the service's clock is ``skew`` seconds ahead (behind,
-    if negative); None if that is little or unknown."""
+    if negative). None if the difference is small or unknown."""
     if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
         return None
     which = "behind" if skew > 0 else "ahead of"

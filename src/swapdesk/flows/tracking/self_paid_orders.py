@@ -144,8 +144,8 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns how far this desk has paid a DEX swap. None for other orders and once the service has
-    seen the transaction. After the order's end, only if the swap was never signed. Raises
+    """Returns how far this desk has paid a DEX swap. None for other orders, once the service has
+    seen the transaction, and after the order's end, unless the swap was never signed. Raises
     JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None
