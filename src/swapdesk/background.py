@@ -1,6 +1,5 @@
 """Background tasks that keep running: if a defect stops a task, the defect is reported and the task
-is started again. The module also has helpers that run coroutines side by side and end them
-together."""
+is started again."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
 """The configuration: the chosen profile, every value with its origin, and the problems of the file.
 
 A command-line option wins over the environment, the environment over the profile's table, and this
-table over the default. The profile itself is that of the option, else of ``SWAPDESK_PROFILE``, else
-of ``profile`` in ``config.toml``, else ``sandbox``, so that the desk is never live by accident. If
-``SWAPDESK_API_URL`` is set without a profile, the desk uses an unnamed live profile of its own for
-this URL.
-
-Reading the configuration creates no file and sends nothing.
+table over the default. Without a choice the profile is ``sandbox``, so that the desk is never live
+by accident. If ``SWAPDESK_API_URL`` is set without a profile, the desk uses an unnamed live profile
+of its own for this URL.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """The desk's calls to the service in words: one row for each, its details, and the same call as a
-command.
-
-Deposit addresses are never part of this. Only the deposit card shows them, because only it says
-whether they may be paid.
-"""
+command. Deposit addresses are never part of this, because only the deposit card says whether they
+may be paid."""
 
 from __future__ import annotations
 

@@ -1,17 +1,10 @@
 """Sends order updates as signed POSTs in the form of Standard Webhooks (standardwebhooks.com).
 
-Every state of an order in the journal becomes one delivery to one receiver. A delivery's id is
-derived from the journal alone, so that it is the same after a restart. ``webhooks.db`` beside the
-journal records, for each order, the last state that the receiver accepted.
-
-States of one order are sent in their order, each after the one before was accepted; different
-orders do not wait for each other. A delivery is accepted with a status of 200 to 299 and repeated
-until then. So a receiver may get a delivery twice, and recognizes it by its id. ``Retry-After``
-delays all deliveries to the receiver. After status 410 nothing more is sent until the command is
-started anew.
-
-The query of a receiver's address may be secret, so messages show only what :func:`shown` returns. A
-receiver that is new here gets only states that come from then on.
+Every state of an order in the journal becomes one delivery to one receiver, with an id derived from
+the journal alone. States of one order are sent in their order, each repeated until a status of 200
+to 299, so a receiver may get a delivery twice, and recognizes it by its id. ``webhooks.db`` beside
+the journal records the last accepted states. The query of a receiver's address may be secret, so
+messages show only what :func:`shown` returns.
 """
 
 from __future__ import annotations

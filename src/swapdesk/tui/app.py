@@ -1,9 +1,5 @@
 """The desk as a terminal application: it owns the connection, the tick of once a second, and the
-controllers, which do work that outlives a page.
-
-If orders are open, quitting takes two keys: the first shows a warning, the second leaves. Python's
-garbage is collected at moments when no key has to wait (``GarbageRounds``).
-"""
+controllers, which do work that outlives a page."""
 
 from __future__ import annotations
 

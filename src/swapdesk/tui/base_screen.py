@@ -1,10 +1,6 @@
-"""The base of every screen of the desk.
-
-Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
-money line (where the funds are and who acts next), keys. A subclass provides the body, its verbs
-(commands with keys) and a method for each verb. A key that moves money works only if the screen has
-not changed for 0.3 s. If the terminal is too small, a message covers the screen.
-"""
+"""The base of every screen of the desk. Rows from the top: frame, frame rule, body (with an
+optional side panel), bottom rule or notice, money line (where the funds are and who acts next),
+keys."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """An application that shows a support file, with the pages of the desk that explain an order.
 
-The pages use only the file. There is no profile, key, service or journal, so nothing can be sent,
-signed or asked. Texts of the file are marked as written by whoever made the file, and the pages
-offer no key to copy them.
+The pages use only the file, so nothing can be sent, signed or asked. Texts of the file are marked
+as written by whoever made the file, and the pages offer no key to copy them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Hides the amounts and addresses of a drawn line behind dots, for users who hide amounts.
 
-Every amount becomes the same number of dots, whatever its size; the gaps in the line grow or shrink
-to make up for it. Only the drawing changes, not what is copied, stored or sent. A number is an
-amount if ``notation.hidden_amounts`` says so or if it is in a column of amounts. This module is
-loaded only if amounts are hidden.
+Every amount becomes the same number of dots, whatever its size. Only the drawing changes, not what
+is copied, stored or sent. This module is loaded only if amounts are hidden.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Text for widgets: spans of text, each in a role (a named colour of the theme), and functions that
-lay them out in terminal cells. Colours are added later.
-
-A ``Line`` is a list of ``Span``. Text from outside is only data: a span never interprets markup,
-and shows each control or invisible character as one replacement cell.
-"""
+lay them out in terminal cells. Text from outside is only data: a span never interprets markup, and
+shows each control or invisible character as one replacement cell."""
 
 from __future__ import annotations
 

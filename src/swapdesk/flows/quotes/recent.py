@@ -1,9 +1,5 @@
-"""Reads earlier requests of this desk from the journal as intent lines to ask again, and how orders
-ended at each provider.
-
-Only standard orders are counted, because a private order names no provider. The service is not
-asked, and orders of other desks do not count.
-"""
+"""Reads earlier requests of this desk from the journal as lines to ask again, and how orders ended
+at each provider. Only standard orders are counted, because a private order names no provider."""
 
 from __future__ import annotations
 

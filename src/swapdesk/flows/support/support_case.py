@@ -2,16 +2,9 @@
 text to the service.
 
 The texts come from the order's situation (``orders.situations``), so that all pages of the desk
-agree. The diagnosis adds what is wrong with the service or the clock, and what it means if the
-order is overdue. If the service gives no reason, amount or date, the diagnosis says so.
-
-A reply says what happened, where the money is, what the customer must and must not do, and what
-comes next. It promises nothing beyond the facts and never asks for a second payment. It names an
-amount as paid only if a chain shows that amount.
-
-A sheet has the texts of one order at one moment. A record has the present sheet, a sheet for each
-moment at which an update was received, and the requests between them. Pages and files render the
-same record, so that a file shows what the desk showed.
+agree. A reply promises nothing beyond the facts and never asks for a second payment. It names an
+amount as paid only if a chain shows that amount. Pages and files render the same record, so that a
+file shows what the desk showed.
 """
 
 from __future__ import annotations

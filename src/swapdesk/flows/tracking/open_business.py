@@ -1,6 +1,5 @@
 """Writes sentences about what is open when the desk is left, about what an earlier run left open,
-and the news of the first screen: the latest events, and the prices of tokens that the user
-trades."""
+and the news of the first screen."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""The batch page: a file of recipients becomes orders, and the orders are paid.
-
-The page shows a summary of the rows, the rows, facts about the batch, and where the money is. What
-the journal has of the batch decides which keys work. Controllers create and pay the orders, so the
-work continues after the page is closed.
-"""
+"""The batch page: a file of recipients becomes orders, and the orders are paid for. Controllers
+create and pay for the orders, so the work continues after the page is closed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """The two parts of the create page: the form, whose fields are checked offline while the user
-types, and the panel that shows exactly what would be confirmed.
-
-Below the fields are the names of the address book and the user's own accounts that fit the chain of
-the address field.
-"""
+types, and the panel that shows exactly what would be confirmed."""
 
 from __future__ import annotations
 

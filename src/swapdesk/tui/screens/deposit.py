@@ -1,8 +1,5 @@
-"""Two pages about the deposit of one order: the card that says what to send, and the code to scan.
-
-Both have the same keys to copy values. If the screen is too low for the card, the arrow keys scroll
-it.
-"""
+"""Two pages about the deposit of one order: the card that says what to send, and the code to
+scan."""
 
 from __future__ import annotations
 

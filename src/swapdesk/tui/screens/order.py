@@ -1,8 +1,5 @@
-"""The page of one order: its stages, what happened when, and every fact.
-
-A deposit address that must not be paid is never among the facts. If the chains are real, a
-transaction has a link to an explorer of its chain; the desk itself opens no link.
-"""
+"""The page of one order: its stages, what happened when, and every fact. A deposit address that
+must not be paid is never among the facts. The desk opens no link itself."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""The page that compares quotes: every route for one amount in one table. New quotes are asked for
-only if the user presses a key, or if the desk repeats a request that the service refused.
-
-The waterfall explains, step by step, why a route pays what it pays. It is drawn beside the table
-or, on a narrow screen, on a page of its own.
-"""
+"""The page that compares quotes: every route for one amount in one table. The waterfall explains,
+step by step, why a route pays what it pays."""
 
 from __future__ import annotations
 

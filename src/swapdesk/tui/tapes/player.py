@@ -1,9 +1,6 @@
 """Plays a tape (a text file that presses keys) in a desk. Its keys are handled like a person's
-keys. Between them the player waits until the screen shows the texts that the tape names.
-
-In a terminal it plays at the pace of a presenter. ``ctrl+c`` stops it; after that, or after the
-last instruction, the user has the desk. Without a terminal the desk ends with the tape.
-"""
+keys; between them the player waits until the screen shows the texts that the tape names. In a
+terminal ``ctrl+c`` stops it."""
 
 from __future__ import annotations
 

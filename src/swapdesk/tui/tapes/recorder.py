@@ -1,8 +1,5 @@
 """Records what the screen showed while a tape was played: an asciicast v2 of everything that was
-drawn, and a picture and text for each marked moment.
-
-The texts of all moments are written as one document, so that a later run can be compared with it.
-"""
+drawn, and a picture and text for each marked moment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The widgets around the body of every screen: header, notice, money line and keys.
 
 The header begins with the word SANDBOX, LIVE or FILE, which says whether the desk works with the
-sandbox, works with the live service, or shows a support file. The name of the page, the state of
-the connection and the remaining API calls follow. The money line says where the funds are and who
-acts next; it is always visible. ``NoticeLog`` keeps notices for the page of the request log.
+sandbox, works with the live service, or shows a support file. The money line says where the funds
+are and who acts next; it is always visible.
 """
 
 from __future__ import annotations

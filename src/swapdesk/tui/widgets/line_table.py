@@ -1,10 +1,5 @@
 """A table on Textual's line API: only visible rows are laid out, and only changed cells are
-written.
-
-The cursor belongs to the key of a row. It stays on its row while rows move, come or go, and moves
-only if its own row disappears. ``KeyedRows`` implements that rule; ``TableLayout`` keeps the cells
-of the rows that were drawn last.
-"""
+written. The cursor belongs to the key of a row. It stays on its row while rows move, come or go."""
 
 from __future__ import annotations
 

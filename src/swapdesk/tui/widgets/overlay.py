@@ -1,9 +1,5 @@
-"""Panels at the bottom of the screen, at most two thirds as high as the screen. The money line
-below a panel stays visible.
-
-There are panels to read rows of text, to type a text, and to type a phrase before something that
-cannot be undone.
-"""
+"""Panels at the bottom of the screen: to read rows of text, to type a text, and to type a phrase
+before something that cannot be undone. The money line below a panel stays visible."""
 
 from __future__ import annotations
 
