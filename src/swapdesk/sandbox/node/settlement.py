@@ -126,7 +126,7 @@ class Settlement:
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
         """Forwards the held deposit of a failed leg. A repeated call returns the first payment.
-        Raises Problem if nothing is held, the deposit is too small, or it went to another
+        Raises Problem if no deposit is held, or if it is too small or was forwarded to another
         address."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)

@@ -87,7 +87,7 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """The methods of a Solana node that are needed here. They raise NodeError."""
+    """The methods of a Solana node that funding uses. They raise NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 

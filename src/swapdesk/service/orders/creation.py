@@ -161,8 +161,8 @@ class OrderDesk(Room):
         return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
-        """Returns an order of the caller. Raises NOT_FOUND, also if it is another partner's or too
-        old."""
+        """Returns an order of the caller. Raises NOT_FOUND, also if the order is another partner's
+        or too old."""
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
