@@ -239,8 +239,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money``, the place of the money after a failed call, with how much the payee of a
-    payment for that call can take, and until when."""
+    """Returns ``money`` (where the money is after a failed call), extended by how much the payee of
+    a payment for that call can take, and until when."""
     payment = error.payment
     if payment is None:
         return money

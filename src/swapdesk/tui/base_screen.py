@@ -152,8 +152,8 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """Returns the key of ``verb`` as it is drawn, for example ``esc``. A key that the user
-        configured comes before the usual one."""
+        """Returns the key of ``verb`` as it is drawn, for example ``esc``: the user's own key or
+        else the usual one."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
@@ -450,8 +450,8 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """Shows ``text`` as a notice, or ``short`` if there is no room. :meth:`settle_notice` with
-        another ``about`` clears it early. ``keep`` adds it to the log."""
+        """Shows ``text`` as a notice, or ``short`` if there is no room. ``keep`` adds the notice to
+        the log. :meth:`settle_notice` clears it once its subject is no longer ``about``."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:

@@ -177,8 +177,7 @@ def starting_words(*, live: bool, done: int) -> str:
 
 
 class Session:
-    """One run of the desk: the desk, its connection, and how far its start has come. ``catalog`` is
-    set before the first step is done, ``desk`` in that step, and ``link`` before the third."""
+    """One run of the desk: the desk, its connection, and how far its start has come."""
 
     def __init__(
         self,

@@ -220,8 +220,8 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Returns True if ``data`` ends the paste again before a new one starts. The end sequence
-    before it was then part of the pasted text."""
+    """Returns True if ``data``, the input after the end sequence of a paste, has another end
+    sequence before a new paste starts."""
     return END in data.partition(START)[0]
 
 

@@ -87,14 +87,14 @@ class DepositDestination(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A warning, as part of a sentence, not to pay to the address a second time."""
+        """A warning, as part of a sentence, not to pay the deposit a second time."""
         return ARRIVED if self.arrived else ON_ITS_WAY
 
 
 def deposit_destination(
     tracked: TrackedOrder, made: Sequence[OrderTransaction]
 ) -> DepositDestination | None:
-    """Returns where the deposit went. None for a DEX swap, without a known deposit, and if its
+    """Returns where the deposit went. None for a DEX swap, if no deposit is known, and if its
     address is withheld or unknown."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)

@@ -1042,8 +1042,8 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """Returns :func:`match_payment` for a deposit that the service has not seen yet. None without
-    one, and for a DEX swap paid as asked."""
+    """Returns :func:`match_payment` for a deposit that the service has not seen yet. None if there
+    is no such deposit, and for a DEX swap paid as asked."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)

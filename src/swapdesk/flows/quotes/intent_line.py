@@ -112,8 +112,7 @@ LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
 class IntentLine(Struct, frozen=True):
     """What was read from the line so far. ``message`` is the fault or the next step, ``place`` the
     index of the character at fault. ``amount`` is what is sold, or what is to arrive if ``receive``
-    is True; ``derived`` says how it was computed. ``recipient`` is an address or payment link;
-    empty for a name."""
+    is True. ``recipient`` is an address or payment link; empty for a name."""
 
     state: LineState
     amount: Decimal | None = None

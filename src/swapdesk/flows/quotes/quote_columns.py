@@ -59,8 +59,7 @@ _MARKUP_UNITS: dict[str, str] = {
 
 class QuoteColumn(Struct, frozen=True):
     """A column of the quotes. ``head`` is for the command ``quote`` and ``label`` for the screen;
-    None or empty leaves it out there. ``width`` is in cells. Narrow screens drop the lowest
-    ``priority`` above 0."""
+    None or empty leaves it out there. Narrow screens drop the lowest ``priority`` above 0."""
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]

@@ -221,7 +221,7 @@ def case_file(
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
     """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``secrets`` of this desk are left out in any case. ``program`` is from :func:`program_facts`."""
+    ``secrets`` of this desk are left out in any case."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -289,7 +289,7 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
 
 def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
     """Returns versions, clock and settings of this desk as texts, without those that reveal a
-    person, a machine or a secret. ``skew`` is the clock's difference in seconds, or None."""
+    person, a machine or a secret."""
     facts = {
         "swapdesk": __version__,
         "python": platform.python_version(),

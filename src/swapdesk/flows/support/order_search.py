@@ -783,8 +783,6 @@ def _order_told(body: bytes) -> str | None:
 
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
-    """Returns the spellings of a transaction hash to ask a node for; empty if its chain has no such
-    hashes. If ``reader`` is None, the ledger of a sandbox is asked."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))

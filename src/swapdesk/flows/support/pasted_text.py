@@ -483,7 +483,7 @@ def _is_name(word: str) -> bool:
 
 
 def is_drawn_id(text: str) -> bool:
-    """Returns whether a text has the form of the random ids that orders and groups have."""
+    """Returns whether a text has the form of the random ids of orders."""
     return _DRAWN_ID.fullmatch(text) is not None and _changes(text) > 4
 
 

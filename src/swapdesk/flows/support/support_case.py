@@ -607,8 +607,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """Returns the id of the request that created an order. None if this desk did not create it, or
-    without an id. Raises JournalUnavailable."""
+    """Returns the id of the request that created an order. None if this desk did not create the
+    order or knows no id. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",

@@ -88,8 +88,7 @@ class BatchedOrders:
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """Returns ``tracked`` marked as created by a batch of this desk, with its payment.
-        Unchanged if the journal does not have the batch that ``seen``, the order's newest state,
-        names; it may have it later."""
+        Unchanged if the journal does not have the batch of ``seen``, the order's newest state."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -145,8 +144,8 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns how far this desk has paid a DEX swap. None for other orders and once the service has
-    seen the transaction. After the order's end, only if the swap was never signed. Raises
+    """Returns how far this desk has paid a DEX swap. None for other orders, once the service has
+    seen the transaction, and after the order's end, unless the swap was never signed. Raises
     JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None

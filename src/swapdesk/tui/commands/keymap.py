@@ -77,8 +77,6 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """Returns an entry of ``keymap`` whose key another command of a screen also has, as (id, id of
-    that command, key); None if there is none."""
     order = list(keymap)
     for at in reversed(range(len(order))):
         name = order[at]

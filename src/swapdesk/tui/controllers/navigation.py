@@ -70,8 +70,7 @@ class Navigation:
         return self.first
 
     async def begin_with(self, line: str) -> None:
-        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field. It
-        requests no quotes."""
+        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field."""
         (await self.home()).begin_with(line)
 
     async def write_token(self, spec: str) -> None:

@@ -63,15 +63,15 @@ class SigningController(Controller):
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """Begins to revoke ``allowance``, by which a contract may spend tokens of ``account``, and
-        opens the page where the user signs that."""
+        """Begins to revoke the right of a contract to spend tokens of ``account`` (``allowance``),
+        and opens the page where the user signs the transaction."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
         """Begins to withdraw everything that the smart account of ``account`` holds, and opens the
-        page where the user signs that."""
+        page where the user signs the transaction."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
         self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
@@ -82,7 +82,7 @@ class SigningController(Controller):
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Begins or continues to pay the deposit of ``tracked`` from the wallet, and opens the page
-        where the user signs that."""
+        where the user signs the payment."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
@@ -99,9 +99,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Returns the signing session that pays a group of a batch's orders, and continues it up to
-        the stage ``until``. ``group_id`` is their journal id. Raises KeyError for an unknown id,
-        Stopped if the payment cannot continue, and JournalUnavailable."""
+        """Returns the signing session that pays a batch's orders together, and continues it up to
+        the stage ``until``. ``group_id`` is the journal id of these orders. Raises KeyError for an
+        unknown id, Stopped if the payment cannot continue, and JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)

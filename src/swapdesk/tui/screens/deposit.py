@@ -117,7 +117,7 @@ class DepositPage(OneOrderPage):
 
     def codes(self) -> tuple[DepositCode, ...]:
         """Returns the codes to scan for the deposit, the one with the most data first; empty if
-        nothing may be paid."""
+        there is nothing to pay now."""
         tracked = self.current
         if tracked is None:
             return ()
@@ -472,7 +472,7 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the sentences that replace the code when nothing may be paid."""
+    """Returns the sentences that replace the code when there is nothing to pay."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:

@@ -431,8 +431,8 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """Fills the line of the first page with a new swap of the same pair (:func:`line_again`).
-        It requests no quotes."""
+        """Fills the line of the first page with a new swap of the same pair
+        (:func:`line_again`)."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:

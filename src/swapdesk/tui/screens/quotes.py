@@ -465,7 +465,7 @@ class QuotesScreen(Page):
 
     def explained(self) -> Callable[[int], list[Line]]:
         """Returns a function that draws the waterfall (the steps to what a route pays out) of the
-        route under the cursor in a given width."""
+        route under the cursor."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -862,8 +862,8 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """Returns the rows about a failed request: cause, refused fields, error code and request id.
-    ``wait`` is how many seconds the user has to wait. ``again`` says when the desk repeats the
-    request; empty if it does not."""
+    ``wait`` is in seconds. ``again`` says when the desk repeats the request; otherwise it is
+    empty."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:

@@ -74,8 +74,8 @@ class RawPage(Page, bare=True):
 
 
 class RawOrderScreen(RawPage):
-    """The page with one order as the service wrote it: its newest answer of this run or else the
-    one in the journal. A deposit address that must not be paid is left out."""
+    """The page with one order as the service wrote it. A deposit address that must not be paid is
+    left out."""
 
     NAME = "Raw order"
     VERBS = (COPY_ALL, BACK)

@@ -708,8 +708,8 @@ def greeting(catalog: Catalog) -> list[LineLike]:
 
 
 def outside(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns why no route accepts the amount of the line. Empty if one may, or if the limits are
-    unknown."""
+    """Returns why no route accepts the amount of the line. Empty if a route may accept it, or if
+    the limits are unknown."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
@@ -718,8 +718,8 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns in a few words the limit that the amount violates. Empty if it violates none or the
-    limits are unknown."""
+    """Returns in a few words the limit that the amount violates; empty if there is none or it is
+    unknown."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
     bounds = bounds_of(limits, receive=line.receive)

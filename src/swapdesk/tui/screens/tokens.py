@@ -166,7 +166,8 @@ class TokenTable(LineTable):
 
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` gets the
-    chosen token as text, such as ``usdc.base``; by default the first page's line does."""
+    chosen token as text, such as ``usdc.base``; None writes that text into the first page's
+    line."""
 
     NAME = "Tokens"
     SPENDS = "quote"

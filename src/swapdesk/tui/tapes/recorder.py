@@ -69,8 +69,7 @@ def moments_text(moments: Iterable[Moment]) -> str:
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Returns the texts in a document of :func:`moments_text` by the name of their moment. Of two
-    texts with the same name, the later one counts."""
+    """Returns the texts in a document of :func:`moments_text` by the name of their moment."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 

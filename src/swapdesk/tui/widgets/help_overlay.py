@@ -194,8 +194,8 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``, sorted by where: at the beginning, at a word,
-    inside, in the help. An empty ``query`` matches all."""
+    """Returns the entries that match ``query``: first at the beginning, then at a word, inside the
+    text, and in the help. An empty ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

@@ -46,8 +46,8 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError for
-    fewer than two stages or another position."""
+    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError if
+    there are fewer than two stages or ``at`` is none of them."""
 
     at: int
     of: int
