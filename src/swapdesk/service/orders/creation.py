@@ -152,8 +152,6 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Returns the ``detail`` of a DEX order, None for other routes. Raises ServiceError if the
-        swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
