@@ -146,8 +146,6 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Returns the payment terms, read from the token's contract, and the facilitator that settles
-    payments; None without ``entry``. Raises ServiceRefused."""
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -302,8 +300,6 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
 async def _opened(
     config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
 ) -> tuple[ServiceParts, str | None]:
-    """Returns the service and the URL of its metrics, which is None without metrics. ``held``
-    closes what was opened. Raises ServiceRefused."""
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
         held.push_async_callback(reader.close)
@@ -328,8 +324,6 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store that the configuration names. Raises ServiceRefused, also if the store has
-    another id for a chain."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:

@@ -34,7 +34,8 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 class ChainRow(Struct, frozen=True):
     """A chain of the catalogue. If ``beat`` is ``world``, its blocks follow the speed of world
-    time; if ``slots``, they do not. Venues credit a deposit that has ``confirmations``."""
+    time; if ``slots``, they do not. ``confirmations`` is how many a deposit needs before a venue
+    credits it."""
 
     name: str
     short_name: str

@@ -92,8 +92,8 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class CallPayment(Struct, frozen=True):
-    """A signed authorization to transfer the price of a call between two times in Unix seconds. Hex
-    is in lower case; the payer's address has its checksum."""
+    """A signed authorization to transfer the price of a call, valid between two times in Unix
+    seconds. Hex is in lower case; the payer's address has its checksum."""
 
     payer: str
     units: int

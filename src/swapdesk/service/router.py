@@ -467,8 +467,8 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body and delivery of a webhook request with a valid signature. Others count
-        against their address's rate limit."""
+        """Returns the body and delivery of a webhook request with a valid signature. A request with
+        a wrong one counts against the rate limit of its address."""
         try:
             source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)

@@ -132,8 +132,6 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """Reads the text as an address of this kind. Burn and system addresses, which the kind's reader
-    refuses, count as addresses here."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -216,8 +214,6 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """Returns a noun phrase for the address, such as ``a Bitcoin address``, with its own network if
-    known: ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
@@ -235,8 +231,6 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Returns the warning for sixty-four hexadecimal digits: a private key, a transaction hash or,
-    on some chains, an address."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()

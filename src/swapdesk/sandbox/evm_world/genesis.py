@@ -476,8 +476,8 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns a token's balances and allowances in block 0, without the exchanges' wallets. The
-    treasury gets the rest of the supply."""
+    """Returns a token's balances by holder and its allowances in block 0, without the exchanges'
+    wallets. The treasury gets the rest of the supply."""
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:

@@ -210,7 +210,7 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Brings pools of a chain that deviate from the market back to its price; returns the
+        """Corrects the pools of a chain that deviate from the market price; returns the
         transaction's hash. None if there is nothing to do or the previous transaction is pending.
         Raises Problem."""
         watched = self._chains[chain]

@@ -375,8 +375,8 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs an expired payment again, which must be in no block. Balances stay as booked at the
-        first signature."""
+        """Signs again an expired payment that is in no block. Balances stay as booked at the first
+        signature."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]

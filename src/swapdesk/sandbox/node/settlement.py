@@ -126,7 +126,7 @@ class Settlement:
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
         """Forwards the held deposit of a failed leg. A repeated call returns the first payment.
-        Raises Problem if nothing is held, the deposit is too small, or it went to another
+        Raises Problem if no deposit is held, or if it is too small or was forwarded to another
         address."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
@@ -212,8 +212,6 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """Returns the number and address of the hot wallet that pays a leg out; None if none holds
-        enough. The first ``skipped`` ones are left out."""
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS

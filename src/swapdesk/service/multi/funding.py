@@ -87,7 +87,7 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """The methods of a Solana node that are needed here. They raise NodeError."""
+    """The methods of a Solana node that funding uses. They raise NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 
@@ -328,8 +328,6 @@ class FundingDesk(Room):
         return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
-        """Returns the instructions that pay an order's deposit. The sender also pays for a missing
-        token account of the receiver."""
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
         if token.address is None:

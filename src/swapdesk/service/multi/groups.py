@@ -363,8 +363,8 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """Returns the caller's batch of orders. Raises NOT_FOUND, also if it is another partner's
-        or too old."""
+        """Returns the caller's batch of orders. Raises NOT_FOUND, also if the batch is another
+        partner's or too old."""
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")

@@ -152,8 +152,6 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Returns the ``detail`` of a DEX order, None for other routes. Raises ServiceError if the
-        swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -161,8 +159,8 @@ class OrderDesk(Room):
         return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
-        """Returns an order of the caller. Raises NOT_FOUND, also if it is another partner's or too
-        old."""
+        """Returns an order of the caller. Raises NOT_FOUND, also if the order is another partner's
+        or too old."""
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:

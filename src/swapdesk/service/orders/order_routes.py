@@ -222,8 +222,6 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the quote's route choice with the leg filters of a create request. A filter of None
-    keeps the quote's."""
     if quote.route == "standard":
         return quote.choice
     return replace(

@@ -68,8 +68,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Recovers deposits that a venue received and will not swap. The worker holds the lease of the
-    order during each call."""
+    """Recovers deposits that a venue received and will not swap. During each call, the worker must
+    hold the order's lease."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)

@@ -311,8 +311,8 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Rounds a bound to five significant digits so that it stays inside: up with ``up``, for a
-    lower bound, otherwise down."""
+    """Rounds a bound to five significant digits, up if ``up`` is True (for lower bounds), otherwise
+    down. The result is thus inside the exact bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 

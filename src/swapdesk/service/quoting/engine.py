@@ -258,8 +258,6 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits that ``sent`` finds, with ``minOut`` and ``maxOut`` replaced by the
-        bounds of the amount received if these are found."""
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
         limits: Limits | None
@@ -328,8 +326,6 @@ class QuoteEngine(Room):
         return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
-        """Prices the centralized routes of a request. The error is None unless every route refuses
-        the amount."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0), None
@@ -419,8 +415,6 @@ class QuoteEngine(Room):
         return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
-        """Returns rows for the routes without a price. Private ones get rows only if none has a
-        price, one for each reason."""
         waited = answer.waited
         lost = [
             rows.standard_error_row(

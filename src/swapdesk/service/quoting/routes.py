@@ -206,8 +206,8 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """Returns the unpriced route for an amount to receive. The cause is ``below`` or ``above`` what
-    the venue can pay, otherwise ``failed``."""
+    """Returns the unpriced route for an amount to receive. The cause is ``below`` or ``above`` if
+    the amount is outside what the venue can pay, otherwise ``failed``."""
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(

@@ -45,8 +45,8 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns payments, as (id, transaction hash), that were sent but not settled and were
-        valid beyond ``ended_after``."""
+        """Returns payments, as (id, transaction hash), that were sent but not settled and are valid
+        beyond ``ended_after``."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"
             " WHERE ends > :ended AND sent IS NOT NULL AND transaction_hash IS NULL",

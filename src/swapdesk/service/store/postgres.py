@@ -215,8 +215,6 @@ class _Group:
                 item.result.set_result(outcome)
 
     async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
-        """Runs all items in one transaction and returns the outcomes; None if an item raised and
-        nothing was committed."""
         all_done = False
 
         async def every(db: Transaction) -> list[Any]:

@@ -84,7 +84,7 @@ class VenueQuote(Struct, frozen=True):
 
 
 class Unavailable(Struct, frozen=True):
-    """The answer of a venue that does not price a leg: ``reason``, and ``limits`` if that is the
+    """The answer of a venue that does not price a leg. ``limits`` are set if the reason is the
     amount."""
 
     reason: str

@@ -215,8 +215,8 @@ class SolanaChain:
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Returns the owner's token accounts, sorted by address: address, account and decoded
-        content."""
+        """Returns the owner's token accounts as (address, account, decoded content), sorted by
+        address."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)

@@ -89,8 +89,8 @@ class Plan(Struct, frozen=True):
 
 class DexPrice(Struct, frozen=True):
     """What a venue would pay now, and its costs. ``gas`` is in gas units, 0 if the wallet sends
-    nothing; the other costs are in the coin's smallest unit. ``impact`` is the share lost by the
-    swap's size. ``pays_sender_only`` is True if nobody but the signer can be paid."""
+    nothing; the other costs are in the coin's smallest unit. ``impact`` is the share of the price
+    lost by the swap's size. ``pays_sender_only`` is True if nobody but the signer can be paid."""
 
     plan: Plan
     minutes: Decimal

@@ -24,8 +24,8 @@ _GAS_SHARE = 4
 
 class HotWallet:
     """A wallet with one 32-byte secret key for all chains. It sends one transaction at a time,
-    because transactions with equal nonces replace each other. With a ``store``, all its processes
-    take turns."""
+    because transactions with equal nonces replace each other. With a ``store``, all processes that
+    use that store take turns."""
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
         self._secret = secret
