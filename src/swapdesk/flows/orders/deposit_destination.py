@@ -1,12 +1,9 @@
 """What to send for an order, and where its deposit went.
 
-The amount to send is ``inAmount`` with no more digits than the token has decimals. Noise beyond the
-token's decimals is removed, and any other excess digits are rounded up, because a deposit that is
-too small is not credited.
-
-The paying transaction is the one that this desk sent or, if it sent none, the one that the service
-names. Address and memo are those journaled when the order was created. A withheld address is shown
-only if this desk paid to it, or once the order has ended and its deposit arrived.
+The amount to send is ``inAmount`` with no more digits than the token has decimals. Excess digits
+beyond noise are rounded up, because a deposit that is too small is not credited. Address and memo
+are those journaled when the order was created. A withheld address is shown only if this desk paid
+to it, or once the order has ended and its deposit arrived.
 """
 
 from __future__ import annotations

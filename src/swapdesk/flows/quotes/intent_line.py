@@ -1,11 +1,10 @@
-"""Reads the line of the first screen: ``0.5 btc eth``, ``900 usdc.base to sol``, ``0.5 eth @bob``.
+"""Reads the line of the first screen, at every key and without a call: ``0.5 btc eth``, ``900
+usdc.base to sol``, ``0.5 eth @bob``.
 
 ``AMOUNT SELL BUY`` is a swap; ``=AMOUNT SELL BUY`` sells what is needed to receive that amount;
 ``AMOUNT TOKEN @name`` is a private send to a name or an address. A payment link in place of ``BUY``
 names token, recipient and amount. An amount is written in digits, as ``1k`` or ``2.5m``, in dollars
 (``$500``), or as a share of the wallet's balance (``max``, ``50%``).
-
-The line is read at every key, without a call to the service.
 """
 
 from __future__ import annotations

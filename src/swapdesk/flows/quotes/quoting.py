@@ -1,13 +1,9 @@
 """Asks for quotes: one call for each kind of rate, with every route, its age and its end on the
 desk's clock.
 
-Quotes are scarce. The desk asks only if a key is pressed, at a shown cost, and repeats the request
-by itself only after a 429 (:class:`AskingAgain`; contract 2.9). The digits of the amount and the
-limits of the pair are checked before a call (contract 6.1).
-
-The value difference of a route covers everything between what goes in and what comes out, fees
-included; it is not a price impact. If a price is missing, the difference is unknown, never "no
-loss".
+Quotes are scarce: the desk asks only if a key is pressed, and repeats the request by itself only
+after a 429 (:class:`AskingAgain`; contract 2.9). Amount and limits are checked before a call
+(contract 6.1). If a price is missing, the value difference is unknown, never "no loss".
 """
 
 from __future__ import annotations

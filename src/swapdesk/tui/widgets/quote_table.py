@@ -1,6 +1,5 @@
-"""The table of the quotes in one answer of the service: usable routes, best first, then unusable
-ones with their reasons. Also the comparison of the best route of each kind (standard, private,
-DEX)."""
+"""The table of the quotes in one answer of the service, and the comparison of the best route of
+each kind (standard, private, DEX)."""
 
 from __future__ import annotations
 

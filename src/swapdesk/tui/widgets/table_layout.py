@@ -1,9 +1,5 @@
 """Columns and rows of a table, how they are laid out in cells, and which rows are in view. Nothing
-here draws.
-
-A column keeps its width while rows change. If the screen is too narrow, whole columns are dropped,
-the one with the lowest priority first. A number is never cut.
-"""
+here draws. If the screen is too narrow, whole columns are dropped. A number is never cut."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Text fields of one row. The cursor does not blink, and no part of a paste is dropped without a
-word.
-
-An address field shows groups of four characters; its value has no spaces. A pass phrase is drawn as
-dots and forgotten as soon as it is taken; no message contains it.
-"""
+"""Text fields of one row. No part of a paste is dropped without a word. A pass phrase is drawn as
+dots and forgotten as soon as it is taken; no message contains it."""
 
 from __future__ import annotations
 
