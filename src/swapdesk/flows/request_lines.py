@@ -27,8 +27,8 @@ _TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
-    """One row of the request log, safe to show. ``status`` is the HTTP status or ``—``. ``code`` is
-    the service's error code or what went wrong. ``ms`` are milliseconds."""
+    """One row of the request log, safe to show. ``code`` is the service's error code or what went
+    wrong."""
 
     at: datetime
     method: str

@@ -216,8 +216,8 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` is the one whose state counts; it may still be open.
-    ``reason`` is the last message of chain or wallet. ``error`` is what ended the waiting early."""
+    """How far a payment came. ``transaction`` is the one whose state counts. ``error`` is what
+    ended the waiting early."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -242,8 +242,6 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Returns True if the chain should be asked again after ``error``, since a rejected transaction
-    may still be executed. ``contested`` says that another may use its nonce."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":

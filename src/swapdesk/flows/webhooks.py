@@ -81,9 +81,9 @@ def shown(url: str) -> str:
 
 
 def signing_secret(file: Path) -> str:
-    """Returns the secret that signs deliveries, ``whsec_`` and 32 random bytes in base64. Creates
-    its file (mode 0600) if necessary. Raises WebhookRefused if the file holds no valid secret, and
-    UnsafePlace if others may read it."""
+    """Returns the secret that signs deliveries, and creates its file (mode 0600) if necessary.
+    Raises WebhookRefused if the file holds no valid secret, and UnsafePlace if others may read
+    it."""
     try:
         made = secret_of(os.urandom(_SECRET_BYTES))
         write_private(file, made.encode() + b"\n")
@@ -209,8 +209,7 @@ class TakenLog:
 
 class OrderWebhooks:
     """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's,
-    because receivers check the time in signatures. ``only`` are ids of orders; None sends all.
-    ``told`` is called after every try."""
+    because receivers check the time in signatures."""
 
     def __init__(
         self,

@@ -231,8 +231,8 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """Returns the amounts to show as sent, each with label, amount in token units, symbol and chain
-    name: what a chain shows, then what the order asks for if that differs."""
+    """Returns the amounts to show as sent, each with label, amount, symbol and chain name. What a
+    chain shows comes before what the order asks for."""
     order, deposit = tracked.order, deposit_known(tracked, made)
     amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:

@@ -109,9 +109,8 @@ LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
 
 
 class IntentLine(Struct, frozen=True):
-    """What was read from the line so far. ``message`` is the fault or the next step, ``place`` the
-    index of the character at fault. ``amount`` is what is sold, or what is to arrive if ``receive``
-    is True. ``recipient`` is an address or payment link; empty for a name."""
+    """What was read from the line so far. ``message`` is the fault or the next step. ``amount`` is
+    what is sold, or what is to arrive if ``receive`` is True. ``recipient`` is empty for a name."""
 
     state: LineState
     amount: Decimal | None = None
@@ -351,8 +350,6 @@ def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> Int
 def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
-    """Returns the line with ``amount`` as a share of the wallet's balance, small enough to leave
-    the network fee. Without a known balance, ``amount`` is None and ``message`` says why."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)

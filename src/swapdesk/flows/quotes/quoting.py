@@ -113,9 +113,8 @@ def bounds_of(
     *,
     receive: bool = False,
 ) -> Bounds | None:
-    """Returns the smallest minimum and the largest maximum of ``types``. None if the limits of a
-    type lack a minimum, or if no limits are known. With ``receive``, the bounds are for the amount
-    that arrives."""
+    """Returns the smallest minimum and the largest maximum of ``types``; None if they are not
+    known. With ``receive``, the bounds are for the amount that arrives."""
     if limits is None:
         return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]

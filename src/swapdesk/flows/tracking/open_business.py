@@ -37,8 +37,7 @@ def quit_warning(
     paying: int = 0,
 ) -> str | None:
     """Returns the warning shown before the user leaves the desk; None if nothing is open.
-    ``creating`` says that a create request is unanswered; ``signing`` and ``paying`` count swaps
-    and deposits under way."""
+    ``signing`` and ``paying`` count swaps and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."

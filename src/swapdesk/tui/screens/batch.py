@@ -1250,7 +1250,7 @@ def plan_facts(
 ) -> list[Fact]:
     """Returns the facts about a plan (the checked rows of a batch), such as totals and gas.
     ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining calls, None if
-    unknown. ``asks`` mentions unknown balances."""
+    unknown."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.

@@ -227,8 +227,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. If ``typed``
-    begins with ``@``, names match by their beginning; otherwise all match."""
+    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. A ``typed``
+    text that begins with ``@`` narrows them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]

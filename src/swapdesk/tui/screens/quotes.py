@@ -208,8 +208,7 @@ class QuotesScreen(Page):
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
         """Asks for quotes; the old rows stay until the answer comes. With ``only_fixed``, fixed
-        rates are added to the old rows. ``by_itself`` is True if the desk repeats a refused
-        request."""
+        rates are added to the old rows."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -754,7 +753,7 @@ def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
     """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
-    requested; None if no answer is awaited. ``turn`` counts repeated attempts, as ``2 of 3``."""
+    requested; None if no answer is awaited."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -858,8 +857,7 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """Returns the rows about a failed request: cause, refused fields, error code and request id.
-    ``wait`` is in seconds. ``again`` says when the desk repeats the request; otherwise it is
-    empty."""
+    ``again`` says when the desk repeats the request, or is empty."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:

@@ -326,9 +326,8 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins the symbol of a token, and
-        False if its first letter is meant as a command key. Returns None if only the next letter
-        can decide."""
+        """Returns True if ``text``, typed on the empty line, begins a token's symbol, False if its
+        first letter is a command key, and None if only the next letter can decide."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):

@@ -84,8 +84,7 @@ class _Over(Exception):
 
 class Player:
     """Plays one tape (a text file that presses keys) in an application. ``failure`` is the error
-    that stopped it, ``left_at`` the line at which the desk was left. With ``alone`` the desk ends
-    with the tape. With ``reader`` a person plays along."""
+    that stopped it. With ``reader`` a person plays along."""
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
         self.cast = Cast()

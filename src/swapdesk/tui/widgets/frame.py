@@ -43,8 +43,8 @@ _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
 
 
 class BudgetFigure(Struct, frozen=True):
-    """What the header says about API calls of one kind. ``left`` of ``limit`` calls remain until
-    ``reset``. Without a limit from the service, ``used`` is the desk's own count."""
+    """What the header says about API calls of one kind. Without a limit from the service, ``used``
+    is the desk's own count."""
 
     name: str
     left: int = 0
@@ -210,7 +210,7 @@ class NoticeRow(StateView[NoticeState]):
 
 def whole_sentences(line: Line, width: int) -> Line:
     """Returns the first sentences of ``line`` that fit into ``width`` cells, with ``…`` if some are
-    missing. If not even the first fits, it is cut."""
+    missing."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line

@@ -155,8 +155,7 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 class Question(Struct, frozen=True):
     """A question that the user answers by typing ``phrase``. ``what`` are sentences about what will
-    happen. ``asked`` replaces the row that names the phrase; ``wrong`` follows a wrong answer.
-    ``folds`` ignores case."""
+    happen."""
 
     title: str
     what: Sequence[str]

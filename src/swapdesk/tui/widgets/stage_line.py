@@ -46,8 +46,8 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError if
-    there are fewer than two stages or ``at`` is none of them."""
+    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError for
+    numbers that cannot be."""
 
     at: int
     of: int
