@@ -86,8 +86,7 @@ class SharedWork(Generic[T]):
 
 
 class BackgroundTasks:
-    """The background tasks of one desk. ``on_defect`` gets every defect on the event loop. A task's
-    name completes "A defect stopped …"."""
+    """The background tasks of one desk. ``on_defect`` gets every defect on the event loop."""
 
     def __init__(self, clock: Clock, on_defect: Callable[[Defect], None] | None = None) -> None:
         self.on_defect = on_defect

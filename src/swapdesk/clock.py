@@ -59,8 +59,7 @@ def through_suspend() -> Callable[[], float]:
 
 
 class SystemClock:
-    """The machine's time plus ``offset`` in seconds, which is 0 on a live profile. ``monotonic``
-    and ``wall`` replace the machine's clocks in repeatable runs."""
+    """The machine's time plus ``offset`` in seconds, which is 0 on a live profile."""
 
     def __init__(
         self,

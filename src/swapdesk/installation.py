@@ -46,7 +46,7 @@ def extra_of(module: str) -> str:
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
     """Returns the shell command that adds an extra to swapdesk in the way in which it was
-    installed. ``prefix`` is the Python environment."""
+    installed."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]

@@ -139,8 +139,8 @@ class Settings(Struct, frozen=True):
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns the problem of a command's entry in the table ``[keys]``, with its line. ``near``
-        is the most similar valid name, or None."""
+        """Returns the problem of a command's entry in the table ``[keys]``, with its line in the
+        file."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)

@@ -41,8 +41,7 @@ def web_page(name: str, /, **facts: object) -> str:
 
 
 def is_page(name: str, content: bytes) -> bool:
-    """Returns True if ``content`` is a web page called ``name`` that this module made. Only the
-    first bytes are read."""
+    """Returns True if ``content`` is a web page called ``name`` that this module made."""
     mark = f'<meta name="generator" content="swapdesk {name}">'
     return content.startswith(b"<!doctype html>") and mark.encode() in content[:MARKED_WITHIN]
 

@@ -126,8 +126,8 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Returns the transactions in ``signed`` with the nonce of ``one``, in their sequence. On
-    Solana, without nonces, those with the same hash."""
+    """Returns the transactions in ``signed`` with the nonce of ``one``. On Solana, without nonces,
+    those with the same hash."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)

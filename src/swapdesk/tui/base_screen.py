@@ -220,7 +220,7 @@ WARNING_SECONDS = 10.0
 
 class DeskScreen(Screen[None]):
     """The base of a screen. A subclass lists its commands in ``VERBS`` and has a ``do_*`` method
-    for each; the application carries out the others."""
+    for each."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -421,8 +421,8 @@ class DeskScreen(Screen[None]):
         next_short: str = "",
         urgent: bool = False,
     ) -> None:
-        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. Narrow screens get the
-        short texts. ``urgent`` draws the next step in bold."""
+        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line, or the short texts on
+        narrow screens."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:

@@ -38,8 +38,7 @@ HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 
 
 class FilePage(DeskScreen, bare=True):
-    """The base of the pages that show a support file. ``NAME`` is the name of the desk's page with
-    the same content."""
+    """The base of the pages that show a support file."""
 
     NAME: ClassVar[str] = ""
 

@@ -60,8 +60,7 @@ class KeyInProgress(Struct, frozen=True):
 
 
 class KeyQueue:
-    """The queue of keys and pastes, which hands out one at a time. ``give_out`` passes an event on
-    to Textual."""
+    """The queue of keys and pastes, which hands out one at a time."""
 
     def __init__(
         self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]

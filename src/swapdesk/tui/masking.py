@@ -76,7 +76,7 @@ KEPT = 4
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
     """Returns ``line`` with its amounts and addresses hidden behind dots. It may grow by ``room``
-    cells. ``known`` returns True for the symbol of a token."""
+    cells."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:

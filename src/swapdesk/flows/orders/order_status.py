@@ -309,7 +309,7 @@ def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
     """Returns the order's time at ``now`` from an earlier ``status``. None if the status must be
-    computed again, for example after its deadline."""
+    computed again."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)

@@ -64,8 +64,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
-        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. ``can`` is
-        the verb. Empty if there is only one."""
+        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. Empty if
+        there is only one."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:

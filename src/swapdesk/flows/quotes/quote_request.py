@@ -364,8 +364,8 @@ OPTIONS: dict[str, OptionText] = {
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """Returns the options that the typed ``texts`` mean; an empty or missing text is a default.
-    Raises WishRefused, which names the option at fault."""
+    """Returns the options that the typed ``texts`` mean. Raises WishRefused, which names the option
+    at fault."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()

@@ -505,8 +505,7 @@ class AskingAgain:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """Records that the request failed. After a 429, plans to repeat it. ``budget_wait`` is the
-        wait in seconds if the service states none."""
+        """Records that the request failed. After a 429, plans to repeat it."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait

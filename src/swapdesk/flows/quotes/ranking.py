@@ -94,8 +94,7 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges, except those in ``common``. A
-    missing condition of ``common`` is named, as ``no memo``."""
+    """Returns the text of the last column for a route's badges, except those in ``common``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -327,8 +326,7 @@ def comparison_key(quote: Quote) -> Decimal | None:
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns the earlier places of rows whose place has changed, by quote id. Rows without a
-    provider are left out."""
+    """Returns the earlier places of rows whose place has changed, by quote id."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:

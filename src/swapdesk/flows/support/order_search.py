@@ -850,8 +850,7 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """Returns the text to the service about an order that was not found. ``searched`` pairs each
-    place with its answer in words."""
+    """Returns the text to the service about an order that was not found."""
     hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",

@@ -717,7 +717,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
         """Returns rows about the order, each a label, a text, and its colour role (empty for
-        plain). ``whole`` keeps the refund address in full."""
+        plain)."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():

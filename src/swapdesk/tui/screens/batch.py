@@ -191,8 +191,8 @@ LOWEST = 24
 
 
 class BatchScreen(Page):
-    """The page of a batch (a file with many recipients). Its rows are checked and corrected here,
-    then their orders are created and paid for."""
+    """The page of a batch (a file with many recipients), for correcting its rows, creating their
+    orders and paying for them."""
 
     NAME = "Batch"
     SPENDS = "exchange"
@@ -1091,8 +1091,7 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns how many rows follow row number ``last``, and which of them has the first problem.
-    Either text is empty if there is none."""
+    """Returns how many rows follow row number ``last``, and which of them has the first problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1206,8 +1205,7 @@ def tokens_named(height: int) -> int:
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``. With
-    ``made``, outcomes are counted instead of checks."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []

@@ -149,8 +149,7 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Returns the states of the keys that scroll ``body``. A key works if rows are out of view in
-    its direction."""
+    """Returns the states of the keys that scroll ``body``."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 

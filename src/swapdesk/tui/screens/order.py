@@ -104,8 +104,7 @@ _HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
 class OrderScreen(OneOrderPage):
-    """The page of one order: its state, what happened when, and every fact. An unknown
-    ``service_id`` is first read from the service."""
+    """The page of one order: its state, what happened when, and every fact."""
 
     NAME = "Order"
     SPENDS = "read"

@@ -166,8 +166,7 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
-        values of the create form, if any."""
+        """Makes the page, which then asks for the quotes of ``request``."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -735,8 +734,7 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns how the rows are ranked, with and without the time of the answer. ``failed`` marks
-    the rows as outdated."""
+    """Returns how the rows are ranked, with and without the time of the answer."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -869,8 +867,7 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays.
-    ``sold`` and ``bought`` are token symbols."""
+    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))

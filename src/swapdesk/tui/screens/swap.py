@@ -154,8 +154,8 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``right`` is its value in USD, ``below`` a muted second
-    row, ``marked`` the positions of wrong characters."""
+    """What is shown about the typed line. ``right`` is its value in USD, ``marked`` the positions
+    of wrong characters."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -272,8 +272,7 @@ class SwapScreen(Page):
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Appends the token ``spec``, such as ``usdc.base``, to the line. In an empty line the
-        cursor goes before the token, for typing the amount."""
+        """Appends the token ``spec``, such as ``usdc.base``, to the line."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
