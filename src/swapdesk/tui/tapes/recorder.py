@@ -60,8 +60,7 @@ def moment(app: App[Any], name: str) -> Moment:
 
 
 def moments_text(moments: Iterable[Moment]) -> str:
-    """Returns one document with the text of all moments. Each begins with a head line such as ``==
-    quotes ==``."""
+    """Returns one document with the text of all moments."""
     return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
 
 

@@ -181,8 +181,7 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
-    for ``world`` (sandbox, live or file)."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead."""
 
     text: str = ""
     severity: str = "information"
@@ -233,8 +232,7 @@ LEAST = 7
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows after Funds and after Next, with short forms. ``urgent`` draws the
-    next step in bold."""
+    """What the money line shows after Funds and after Next, with short forms."""
 
     where: str
     next_: str = ""

@@ -110,8 +110,7 @@ class ReadingOverlay(Overlay[None]):
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """Returns rows with the label, the whole value, and how to select it. The value's rows have
-    nothing else in them."""
+    """Returns rows with the label, the whole value, and how to select it."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -199,7 +198,7 @@ class TypedConfirm(Overlay[bool]):
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
     """Returns the rows above the field of a question. ``said`` is the result of checking the typed
-    text; None leaves its row empty."""
+    text, or None."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -123,8 +123,6 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the quotes in ``board``. ``former`` has each quote's place
-    before the last refresh, by quote id."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)

@@ -46,8 +46,8 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError for
-    numbers that cannot be."""
+    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError if
+    there is no such stage."""
 
     at: int
     of: int
