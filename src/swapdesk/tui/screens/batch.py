@@ -1339,7 +1339,7 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns how many payments the plan needs and of how many rows on which chain, as ``2: 50 on
+    """Returns how many groups of at most 50 rows the plan has, each on one chain, as ``2: 50 on
     Ethereum, 12 on Base``."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names

@@ -118,7 +118,7 @@ class Player:
 
     def keeps(self, event: Key | Paste) -> bool:
         """Returns True if the desk must not get a key or paste of the user: ``ctrl+c``, which stops
-        the tape, and everything else unless a person plays along."""
+        the tape, and everything while the tape plays without a reader."""
         if event in self._own:
             self._own.remove(event)
             return False
