@@ -104,8 +104,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Reads the configuration file. A missing one is empty. One that is broken, or that other users
-    may write, has only a problem."""
+    """Reads the configuration file. A missing file has no values. A file that is broken, or that
+    other users may write, has no values and one problem."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
@@ -126,15 +126,14 @@ def read_config(file: Path) -> ConfigFile:
 
 
 def keep_theme(file: Path, theme: str, profile: str) -> None:
-    """Writes the chosen theme into the table of ``profile`` if that has one, otherwise at the top
-    of ``file``. Raises OSError like :func:`keep_choice`."""
+    """Writes the chosen theme into the table of ``profile`` if that table has a theme, otherwise at
+    the top of ``file``. Raises OSError like :func:`keep_choice`."""
     keep_choice(file, "theme", theme, profile)
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
     """Writes ``key = value`` into the table of ``profile`` if that has the key, otherwise at the
-    top of ``file``. The rest of the file stays the same. Raises OSError, with a sentence, if that
-    is impossible."""
+    top of ``file``. Raises OSError, with a sentence, if that is impossible."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 def durable(connection: sqlite3.Connection) -> None:
-    """Sets the connection so that a commit is on disk when it returns, also through the drive's
-    cache on macOS."""
+    """Sets the connection so that a commit is on disk when it returns. On macOS this includes the
+    drive's cache."""
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
@@ -18,8 +18,8 @@ def durable(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Yields the connection in a transaction with the write lock. Commits at the end of the block;
-    after an error, nothing is committed."""
+    """Yields the connection in a transaction that holds the write lock. Commits at the end of the
+    block; after an error, nothing is committed."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         yield connection

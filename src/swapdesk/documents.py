@@ -1,9 +1,5 @@
 """Finds the documentation about a name: pages of the site, and the same pages as files on this
-machine.
-
-Codes, commands and pages are looked up in the anchors and headings of these files. Those are
-generated from the program's own tables, so no second list of them has to be maintained.
-"""
+machine."""
 
 from __future__ import annotations
 
@@ -48,8 +44,8 @@ SCREENS = {
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A page or section about the subject ``about``. ``page`` is a file name, with an anchor for a
-    section. ``address`` is its URL, None without a site; ``file`` its path, None if missing."""
+    """A page or section about the subject ``about``. ``address`` is its URL, None without a site;
+    ``file`` its path, None if missing."""
 
     about: str
     page: str

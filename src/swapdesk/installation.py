@@ -1,10 +1,8 @@
 """Finds out how swapdesk was installed, and returns the shell commands that add missing parts in
 the same way.
 
-``uv tool`` and pipx create an environment without pip; packages that other tools add to it are lost
-at the next upgrade. If swapdesk was installed from a directory, a file or a repository, its parts
-are installed from there, too, because a package index may have no package or a different package
-under this name.
+Packages that other tools add to an environment of ``uv tool`` or pipx are lost at the next upgrade.
+A package index may have no package, or a different one, under this name.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ def extra_of(module: str) -> str:
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
     """Returns the shell command that adds an extra to swapdesk in the way in which it was
-    installed. ``prefix`` is the Python environment, by default the running one."""
+    installed."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -85,8 +83,6 @@ def put_on_path(prefix: Path) -> str:
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
-    """Returns the extras, the additional packages and the Python version in a receipt of ``uv
-    tool``; empty ones if it is unreadable."""
     extras: set[str] = set()
     beside: list[str] = []
     try:
@@ -102,8 +98,6 @@ def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
 
 
 def _installed(paths: Iterable[str]) -> Distribution | None:
-    """Returns swapdesk's metadata from an installer in one of ``paths``, not from a source
-    directory; None if there is none."""
     installed = distributions(name=NAME, path=[*paths])
     return next((distribution for distribution in installed if _installer(distribution)), None)
 
@@ -113,8 +107,6 @@ def _installer(installed: Distribution | None) -> str:
 
 
 def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Returns whether the installation is editable, and the path or URL that it came from (PEP
-    610), or an empty text."""
     text = installed and installed.read_text("direct_url.json")
     if not text:
         return False, ""

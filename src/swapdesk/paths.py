@@ -1,8 +1,5 @@
-"""The paths of the desk's files, and functions that keep directories and secret files private.
-
-If ``SWAPDESK_HOME`` is set, all files are in this directory. Otherwise configuration, data and logs
-are in the directories that the platform provides for them.
-"""
+"""The paths of the desk's files, and functions that keep directories and secret files private. All
+files are in ``SWAPDESK_HOME`` if it is set, otherwise in the platform's directories."""
 
 from __future__ import annotations
 
@@ -180,8 +177,8 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Writes a file with mode 0600, as a whole or, after a crash, not at all. Raises
-    FileExistsError if it exists and ``replace`` is False."""
+    """Writes a file with mode 0600. A reader or a crash finds a replaced file either old or new as
+    a whole. Raises FileExistsError if it exists and ``replace`` is False."""
     target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     if replace:

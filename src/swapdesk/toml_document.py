@@ -94,8 +94,9 @@ class TomlDocument(Struct):
 
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
-    """Reads a TOML file. A missing file gives an empty document. So does one that is broken, larger
-    than ``limit`` bytes or, with ``trusted``, writable by other users, but with a problem."""
+    """Reads a TOML file. The document is empty if the file is missing. It is empty and has a
+    problem if the file is broken, larger than ``limit`` bytes or, with ``trusted``, writable by
+    other users."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:

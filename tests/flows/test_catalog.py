@@ -14,7 +14,7 @@ import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -328,16 +328,30 @@ async def test_an_unverified_token_is_found_by_its_contract(
     assert own_catalog.count == len(LISTED) + 1
 
 
-def test_a_clean_scan_is_old_from_the_moment_it_expires_and_a_finding_never() -> None:
-    token = next(t for t in WORLD if t.security_scan and t.security_scan.result_type == "Benign")
-    ends = token.security_scan.expires_at
-    assert verdict_of(token, ends - timedelta(seconds=1)) is Verdict.BENIGN
-    assert verdict_of(token, ends) is Verdict.STALE
-    bad = next(t for t in WORLD if t.security_scan and t.security_scan.result_type == "Malicious")
-    assert verdict_of(bad, NOW.replace(year=2036)) is Verdict.MALICIOUS
-    unknown = bad.security_scan.model_copy(update={"result_type": "Haunted"})  # type: ignore[union-attr]
-    assert verdict_of(bad.model_copy(update={"security_scan": unknown}), NOW) is Verdict.UNKNOWN
-    assert verdict_of(bad.model_copy(update={"security_scan": None}), NOW) is Verdict.UNSCANNED
+CLEAN = next(
+    token.security_scan
+    for token in WORLD
+    if token.security_scan and token.security_scan.result_type == "Benign"
+)
+FOUND = CLEAN.model_copy(update={"result_type": "Malicious"})
+HAUNTED = CLEAN.model_copy(update={"result_type": "Haunted"})
+
+
+@each_row(
+    ("scan", "now", "verdict"),
+    [
+        (CLEAN, CLEAN.expires_at - timedelta(seconds=1), Verdict.BENIGN),
+        (CLEAN, CLEAN.expires_at, Verdict.STALE),
+        (FOUND, NOW.replace(year=2036), Verdict.MALICIOUS),
+        (HAUNTED, NOW, Verdict.UNKNOWN),
+        (None, NOW, Verdict.UNSCANNED),
+    ],
+)
+def test_a_clean_scan_is_old_from_the_moment_it_expires_and_a_finding_never(
+    scan: Any, now: datetime, verdict: Verdict
+) -> None:
+    token = WORLD[0].model_copy(update={"security_scan": scan})
+    assert verdict_of(token, now) is verdict
 
 
 def damaged(path: Path) -> None:

@@ -388,27 +388,32 @@ def ways(
     return DepositWays(lambda: nodes, lambda: tap, clock, journal.ledger, live=not faucet)
 
 
-def test_the_wallet_pays_where_a_node_is_known(journal: Journal, clock: ManualClock) -> None:
-    one = waiting()
-    assert ways(journal, clock, NODE, SOLANA).of(one) == "wallet"
-    assert not ways(journal, clock, NODE).simulated(one)
-    assert ways(journal, clock, SOLANA).of(one) == "faucet"
-    assert ways(journal, clock).simulated(one)
-    live = ways(journal, clock, faucet=False)
-    assert live.of(one) is None
-    assert live.missing(one) == "no node of Ethereum is configured"
-    assert not live.simulated(one)
-
-
-def test_what_the_wallet_lacks_is_paid_by_the_faucet_where_there_is_one(
-    journal: Journal, clock: ManualClock
+@each_row(
+    ("nodes", "faucet", "lacks", "by", "simulated"),
+    [
+        ((NODE, SOLANA), True, "", "wallet", False),
+        ((SOLANA,), True, "", "faucet", True),
+        ((), True, "", "faucet", True),
+        ((), False, "", None, False),
+        # What the wallet lacks is paid by the faucet where there is one.
+        ((NODE,), True, "Wallet trading has nothing.", "faucet", False),
+        ((NODE,), False, "Wallet trading has nothing.", "wallet", False),
+    ],
+)
+def test_the_wallet_pays_where_a_node_is_known(
+    journal: Journal,
+    clock: ManualClock,
+    nodes: tuple[ChainLink, ...],
+    faucet: bool,
+    lacks: str,
+    by: str | None,
+    simulated: bool,
 ) -> None:
-    one = waiting()
-    sandbox, live = ways(journal, clock, NODE), ways(journal, clock, NODE, faucet=False)
-    for here in (sandbox, live):
-        here.lacks(one.service_id, "Wallet trading has nothing.")
-    assert sandbox.of(one) == "faucet"
-    assert live.of(one) == "wallet"
+    one, here = waiting(), ways(journal, clock, *nodes, faucet=faucet)
+    if lacks:
+        here.lacks(one.service_id, lacks)
+    assert (here.of(one), here.simulated(one)) == (by, simulated)
+    assert by or here.missing(one) == "no node of Ethereum is configured"
 
 
 def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:

@@ -348,12 +348,12 @@ def test_parts_move_together_and_those_that_were_decided_stay(ledger: Ledger) ->
     assert ledger.move_parts(other.id, "row", DONE, among=(SENT,)) == 1
 
 
-@pytest.mark.parametrize(("state", "before"), list(product(State, State)))
+@each_row(("state", "before"), list(product(State, State)))
 def test_what_is_unknown_is_handed_over_once_what_it_was_a_part_of_is_over(
     ledger: Ledger, state: State, before: State
 ) -> None:
     over, first, second = (ledger.begin("bundle", {}, state=one) for one in (before, SENT, SENT))
-    part = ledger.begin("deposit", {}, parent=over.id, claim="deposit:o", state=state)
+    part = ledger.begin("deposit", {}, parent=over.id, claim=f"deposit:{over.id}", state=state)
     handed = state is UNKNOWN and before in (DONE, REFUSED)
     assert ledger.hand_over(part.id, first.id) is handed
     # Now it is the part of one that is under way.

@@ -245,37 +245,6 @@ def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
     assert ("0.5 BTC asked for to" in order_sentence(one, SOON)) is doubted
 
 
-@each_row(
-    ("facts", "word", "sign"),
-    [
-        ({"out_amount": Decimal("8.7")}, "Paid less", "trouble"),
-        ({"out_amount": Decimal("16")}, "Completed", "done"),
-        ({}, "Completed", "done"),
-        ({"out_amount": Decimal("8.7"), "rerouted": True}, "Rerouted", "done"),
-    ],
-)
-def test_a_payout_below_what_was_confirmed_is_not_plainly_completed(
-    facts: dict[str, Any], word: str, sign: str
-) -> None:
-    told = said(tracked(intent(), **DONE, **facts))
-    assert (told.word, told.sign, told.level) == (word, sign, "done")
-    assert told.money.endswith("ETH arrived at the recipient.")
-    assert told.actor == "nobody"
-
-
-@each_row("flag", [{"action_required": True}, {"in_status": 9}, {"in_status": 8}, {"in_status": 2}])
-def test_only_a_plain_waiting_order_is_payable(flag: dict[str, Any]) -> None:
-    assert said(tracked()).payable
-    assert not said(tracked(**flag)).payable
-
-
-def test_a_rerouted_order_under_way_says_so() -> None:
-    moving = tracked(intent(), **EXCHANGING, rerouted=True)
-    assert said(moving).told == (
-        "The exchange is in progress. Another provider took over from Halyard."
-    )
-
-
 @each_row("address", [None, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"])
 def test_a_failure_that_cannot_come_back_says_that_no_address_for_it_is_there(
     address: str | None,
@@ -397,19 +366,66 @@ def test_a_waiting_order_may_be_paid_until_its_deadline_and_is_urgent_before() -
     assert (over.payable, over.actor) == (False, "the service")
 
 
+LESS = {**DONE, "out_amount": Decimal("8.7")}
+PLAINLY = {"word": "Completed", "sign": "done", "level": "done", "actor": "nobody"}
+
+
+def hidden_as(standing: DepositRelease, **facts: Any) -> TrackedOrder:
+    return tracked(withheld="Hidden.", standing=standing, **facts)
+
+
 @each_row(
-    ("standing", "word", "actor"),
+    ("one", "facts"),
     [
-        (DepositRelease.FOREIGN, "Not of this desk", "whoever made it"),
-        (DepositRelease.UNREPEATED, "Being compared", "the service"),
-        (DepositRelease.LOWER, "Gives less", "you"),
-        (DepositRelease.DIFFERS, "Do not pay", "you"),
-        (DepositRelease.CONTRADICTS, "Do not pay", "you"),
+        # A payout below what was confirmed is not plainly completed.
+        (
+            tracked(intent(), **LESS),
+            {**PLAINLY, "word": "Paid less", "sign": "trouble"},
+        ),
+        (tracked(intent(), **LESS), {"money": "8.7 ETH arrived at the recipient."}),
+        (tracked(intent(), **{**DONE, "out_amount": Decimal(16)}), PLAINLY),
+        (tracked(intent(), **DONE), PLAINLY),
+        (tracked(intent(), **LESS, rerouted=True), {**PLAINLY, "word": "Rerouted"}),
+        # Only a plain waiting order is payable.
+        (tracked(), {"payable": True}),
+        (tracked(action_required=True), {"payable": False}),
+        (tracked(in_status=9), {"payable": False}),
+        (tracked(in_status=8), {"payable": False}),
+        (tracked(in_status=2), {"payable": False}),
+        # A hidden address never is, and does not hide where money is.
+        (
+            hidden_as(DepositRelease.FOREIGN),
+            {"word": "Not of this desk", "actor": "whoever made it", "payable": False},
+        ),
+        (
+            hidden_as(DepositRelease.UNREPEATED),
+            {"word": "Being compared", "actor": "the service", "payable": False},
+        ),
+        (
+            hidden_as(DepositRelease.LOWER),
+            {"word": "Gives less", "actor": "you", "payable": False},
+        ),
+        (
+            hidden_as(DepositRelease.DIFFERS),
+            {"word": "Do not pay", "actor": "you", "payable": False},
+        ),
+        (
+            hidden_as(DepositRelease.CONTRADICTS),
+            {"word": "Do not pay", "actor": "you", "payable": False},
+        ),
+        (
+            hidden_as(DepositRelease.CONTRADICTS, **EXCHANGING),
+            {"word": "Exchanging", "money": "with Halyard."},
+        ),
+        (
+            tracked(intent(), **EXCHANGING, rerouted=True),
+            {"told": "The exchange is in progress. Another provider took over from Halyard."},
+        ),
     ],
 )
-def test_a_hidden_address_is_never_payable(standing: DepositRelease, word: str, actor: str) -> None:
-    summary = said(tracked(withheld="Hidden.", standing=standing))
-    assert (summary.word, summary.actor, summary.payable) == (word, actor, False)
+def test_what_is_said_of_an_order(one: TrackedOrder, facts: dict[str, Any]) -> None:
+    told = said(one)
+    assert {name: getattr(told, name) for name in facts} == facts
 
 
 def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> None:
@@ -427,13 +443,6 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
     assert said(refused).word == "Do not pay"
     assert "Do not pay: It differs." in order_sentence(refused, SOON)
     assert order_sentence(refused, SOON).count("It differs") == 1
-
-
-def test_a_hidden_address_does_not_hide_where_money_is() -> None:
-    hidden = DepositRelease.CONTRADICTS
-    moving = said(tracked(withheld="Hidden.", standing=hidden, **EXCHANGING))
-    assert moving.word == "Exchanging"
-    assert moving.money == "with Halyard."
 
 
 def test_late_is_said_in_time_and_label() -> None:

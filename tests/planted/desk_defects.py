@@ -124,10 +124,7 @@ CREATING = (
         "swapdesk/flows/orders/deposit_destination.py",
         '"memo": "memo", "chain": "chain"',
         '"memo": "chain", "chain": "chain"',
-        (
-            "tests/flows/test_order_choice.py"
-            "::test_what_this_desk_paid_is_not_asked_for_again",
-        ),
+        ("tests/flows/test_order_choice.py::test_what_this_desk_paid_is_not_asked_for_again",),
     ),
     Defect(
         "allowance-printed-rounded",
@@ -420,7 +417,9 @@ CONFIRMED = (
         "swapdesk/flows/orders/order_merge.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
-        ("tests/flows/test_order_meaning.py::test_a_display_status_without_a_word_hides_no_status",),
+        (
+            "tests/flows/test_order_meaning.py::test_a_display_status_without_a_word_hides_no_status",
+        ),
     ),
     Defect(
         "expired-order-payable",
@@ -573,7 +572,7 @@ CONFIRMED = (
         '        elif over := _created_before(ledger, ""):',
         (
             "tests/flows/batch/test_creation.py"
-            "::test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_refused",
+            "::test_the_same_rows_are_created_again_only_on_purpose",
         ),
     ),
     Defect(
@@ -584,7 +583,7 @@ CONFIRMED = (
         "        refused = False",
         (
             "tests/flows/batch/test_creation.py"
-            "::test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_refused",
+            "::test_the_same_rows_are_created_again_only_on_purpose",
         ),
     ),
     Defect(

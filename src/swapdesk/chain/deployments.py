@@ -1,9 +1,7 @@
 """Contracts that are known by their address: canonical ones and those of the venues.
 
-The wallet agent accepts a contract as a spender of tokens or as the target of a call only if the
-contract is listed here or in the profile's configuration. In the sandbox, the genesis block puts
-code at these addresses. This code was written for this project; it answers as the original
-contracts do, but contains none of their code.
+The wallet agent accepts a contract as a spender or target only if it is listed here or in the
+profile's configuration. The sandbox's code at these addresses was written for this project.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""HTTP to a JSON-RPC node. All requests of this program to nodes go through this module: each is
-sent once, and an answer is limited in bytes, time, nesting and encoding before it is read.
+"""HTTP to a JSON-RPC node. All requests to nodes go through this module, each sent once.
 
-Anybody may run a node, and the process with the keys uses it. So answers are not decompressed (64
-KB of gzip can be 64 MiB of memory). The deadline applies to the whole answer and not to each piece
-of it. Redirects are not followed, and no setting comes from the environment. If a node sends
-``Retry-After`` with a refusal, it is not asked before that time.
+The process with the signing keys uses nodes that anybody may run. So answers are limited in bytes,
+time and nesting, never decompressed, and redirects are not followed. ``Retry-After`` is obeyed.
 """
 
 from __future__ import annotations

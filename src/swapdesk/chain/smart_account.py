@@ -1,18 +1,10 @@
 """ERC-4337: a UserOperation, and the smart account that executes it for the EntryPoint (v0.7 or
-v0.8).
+v0.8). Does no I/O; the desk never imports it.
 
-This module does no I/O, and the desk never imports it. The account's address is computed without a
-node. Calls, events and errors of the EntryPoint are read strictly.
-
-A packed word contains two numbers of 128 bits, named with the high half first:
-``verificationGasLimit | callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The operation's
-hash covers the EntryPoint and the chain id, so a signature is valid there only. The hash does not
-cover the signature. JSON-RPC (ERC-7769) writes an operation unpacked, with numbers and bytes in
-hexadecimal.
-
-Each operation of a group has its own nonce sequence, which the wallet can compute, too. A rebuilt
-bundle uses the same nonces again, so that at most one of the two bundles is ever executed. Bundles
-of different groups do not wait for each other.
+The hash covers the EntryPoint and the chain id, but not the signature. Packed words have
+``verificationGasLimit`` and ``maxPriorityFeePerGas`` in the high half. Each operation for a batch
+has its own nonce sequence; a rebuilt bundle has the same nonces, so that only one of the two is
+ever executed.
 """
 
 from __future__ import annotations
@@ -397,7 +389,7 @@ def encode_batch(
     calls: Sequence[InnerCall], version: EntryPointVersion = EntryPointVersion.V07
 ) -> bytes:
     """Returns the calldata with which the smart account executes these calls. Raises CalldataError
-    for none, too many or too large calls."""
+    if there are none, too many, or too large ones."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
     if any(len(call.data) > MAX_INNER_DATA for call in calls):

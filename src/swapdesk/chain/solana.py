@@ -1,13 +1,8 @@
 """Solana transactions: the instructions that are signed here, and reading, measuring and packing of
-whole transactions. Needs ``solders``; the desk never imports it.
+transactions. Needs ``solders``; the desk never imports it.
 
-Each instruction is a class with a layout, by which it is built and read. Amounts are integers of
-base units. An instruction is recognised only if it is exactly what ``build`` gives; with another
-layout, an additional account or unused bytes it is read as ``Unknown``.
-
-A transaction, legacy or version 0, must fit into one packet and be in its one canonical form; other
-bytes are refused. ``pack`` decides by measured sizes which neighbouring payments share a
-transaction.
+An instruction is recognised only if it is exactly what ``build`` gives. A transaction, legacy or
+version 0, must be canonical and fit into one packet.
 """
 
 from __future__ import annotations
@@ -57,7 +52,8 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 class Layout(Struct, frozen=True):
     """The layout of an instruction. ``program`` is None if a field names it. ``head`` are the first
-    bytes, ``numbers`` sizes in bytes. ``accounts`` says whether each one signs and is writable."""
+    bytes. ``numbers`` maps names to sizes in bytes; ``accounts`` maps names to (signs, is
+    writable)."""
 
     program: Pubkey | None
     head: bytes

@@ -1,9 +1,7 @@
-"""EIP-712 documents: the type declarations that wallets sign, and the making of documents.
+"""EIP-712 documents and the type declarations that wallets sign. Does no I/O.
 
-A declaration is the part between the parentheses of a type: its fields with their types, in order.
-The code that builds documents and the code that reads them take the declarations from here.
 Sources: EIP-2612 (permit), EIP-3009 (authorization), Permit2 (SignatureTransfer), and the order of
-the Isthmus settlement contract. This module does no I/O, because the desk builds documents, too.
+the Isthmus settlement contract.
 """
 
 from __future__ import annotations
@@ -52,8 +50,8 @@ class Domain(Struct, frozen=True):
 def typed_document(
     domain: Mapping[str, Any], types: Mapping[str, str], message: Mapping[str, Any]
 ) -> Document:
-    """Returns the EIP-712 document. ``types`` maps type names to declarations; the first is the
-    message's type."""
+    """Returns the EIP-712 document. ``types`` maps the names of types to their declarations; the
+    first type is that of the message."""
     declared = [field for field in _fields(_DOMAIN) if field["name"] in domain]
     return {
         "types": {

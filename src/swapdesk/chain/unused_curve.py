@@ -1,14 +1,8 @@
-"""Keeps the curve BLS12-381, which is used by no key of this program, from slowing process starts.
+"""Keeps the curve BLS12-381, which no signing key of this program uses, from slowing process
+starts.
 
-When py_ecc is imported, it computes tables and checks of that curve in pure Python. This takes a
-third of the start of a process with eth_account, and as much with py-evm. Two libraries import it:
-
-- eth_keyfile (through eth_account) for the keys of validators, EIP-2335, which are not used here.
-
-- py-evm for the precompiled contracts of EIP-2537. Here they are loaded when one is first called.
-
-Call both functions at the start of a process, before the libraries are imported; later calls do
-nothing.
+eth_keyfile and py-evm import it through py_ecc, whose tables take a third of a process's start.
+Call both functions before these libraries are imported; later calls do nothing.
 """
 
 from __future__ import annotations

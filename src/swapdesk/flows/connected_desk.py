@@ -1,8 +1,4 @@
-"""The parts of a desk that need the service; they exist only while the desk is connected.
-
-This module loads the client and every flow that talks to the service. The other half, ``desk``,
-works from disk and runs without it.
-"""
+"""The parts of a desk that need the service; they exist only while the desk is connected."""
 
 from __future__ import annotations
 
@@ -53,8 +49,8 @@ PAST_PAUSE = 0.02
 
 
 class ConnectedDesk:
-    """The parts of a desk that exist only while it is connected. ``connection`` is new with each
-    connection; all else is passed again."""
+    """The parts of a desk that exist only while it is connected. Only ``connection`` is new with
+    each connection."""
 
     def __init__(
         self,
@@ -167,7 +163,7 @@ class ConnectedDesk:
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
         """Looks up the outcome of every request whose outcome is unknown. ``patience`` limits the
-        time in seconds; None does not (see :func:`resume`)."""
+        time in seconds; None sets no limit (see :func:`resume`)."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:
             self.tracker.adopt(created.order.service_id)

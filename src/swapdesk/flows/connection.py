@@ -20,7 +20,7 @@ LIVE_SKEW_SECONDS = 120.0
 
 def clock_problem(skew: float | None) -> str | None:
     """Returns why nothing can be created if the service's clock is ``skew`` seconds ahead (behind,
-    if negative); None if that is little or unknown."""
+    if negative). None if the difference is small or unknown."""
     if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
         return None
     which = "behind" if skew > 0 else "ahead of"
@@ -38,7 +38,7 @@ class NotConfigured(Exception):
 class Connection(Struct, frozen=True):
     """The addresses and credentials of one service. ``control`` (URL and token) and ``chains`` are
     only for a sandbox; ``others`` are its other partners' credentials. ``makers`` pairs its
-    providers with the keys by which they sign their half of a swap."""
+    providers with their signing keys."""
 
     url: str
     credentials: Credentials
@@ -89,7 +89,7 @@ def live_connection(settings: Settings) -> Connection:
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
     """Returns the connection to a running sandbox, as its first PRO partner or, if the profile pays
-    for its calls, without an API key. ``ready`` is what the sandbox states at its start."""
+    for its calls, without an API key."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))

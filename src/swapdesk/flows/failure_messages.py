@@ -1,9 +1,5 @@
 """Messages for failures of the service and the desk: what happened, where the money is, who acts
-next.
-
-Messages use the present tense and exact numbers; they blame nobody and promise nothing. An unknown
-code gets the message of its HTTP status (contract 3.5).
-"""
+next. Messages use exact numbers; they blame nobody and promise nothing."""
 
 from __future__ import annotations
 
@@ -176,8 +172,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next after the wallet refused to sign by ``rule``. Rules that do not concern
-    policy or funds return ``otherwise``."""
+    """Returns who acts next after the wallet refused to sign by ``rule``. Returns ``otherwise`` if
+    the rule does not concern the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -239,8 +235,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money``, where the money is after a failed call, and how much the payee of a
-    payment for that call can take, and until when."""
+    """Returns ``money`` (where the money is after a failed call), extended by how much the payee of
+    a payment for that call can take, and until when."""
     payment = error.payment
     if payment is None:
         return money

@@ -1,9 +1,9 @@
-"""Payments of deposits as operations of the ledger, the journal's table of operations.
+"""Payments of deposits as operations of the journal.
 
 Each payment of a deposit is one operation. Until this operation is refused, no other one can be
-recorded for the same deposit, so that no deposit is paid twice. A payment by the faucet or the
-wallet stands alone. A payment by a bundle, or as a part of a batch, is a child of the operation
-that pays all of them, and changes its state together with that operation.
+recorded for the same deposit, so that no deposit is paid twice. A payment by a bundle, or as a part
+of a batch, is a child of the operation that pays all of them, and changes its state together with
+that operation.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def begin_payment(
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
     """Records that the transaction ``hash_`` paid a deposit, even if ``act`` was recorded as
-    refused, so that nobody pays again. Returns True if its state changed."""
+    refused, so that nobody pays again. Returns True if the state of ``act`` changed."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -105,8 +105,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commits the hash of an operation's transaction, also of a replacement, before that is sent.
-    Returns False if the operation has ended."""
+    """Commits the hash of an operation's transaction, or of its replacement, before the transaction
+    is sent. Returns False if the operation has ended."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 

@@ -1,10 +1,8 @@
-"""``swapdesk serve --config``: serves the chains and venues that a file names.
+"""``swapdesk serve --config``: serves the chains and venues that a file names, without the sandbox,
+in one process or several over one database.
 
-The service runs without the sandbox's supervisor, node and control. It is one process, or several
-processes over one database, each of which answers requests, carries out the work that falls due, or
-does both. The catalogue contains the chains that the file names, and those of their tokens that a
-pool in the file trades. There is no source of market prices, so the service states no amounts in
-dollars and scans no tokens.
+The catalogue contains the tokens that the file's pools trade. Without market prices, the service
+states no dollars and scans no tokens.
 """
 
 from __future__ import annotations
@@ -148,8 +146,6 @@ async def _payments(
     wallet_of: WalletOf,
     clock: Clock,
 ) -> tuple[CallTerms, Facilitator] | None:
-    """Returns the payment terms, read from the token's contract, and the facilitator that settles
-    payments; None without ``entry``. Raises ServiceRefused."""
     if entry is None:
         return None
     reader, wallet = readers[entry.chain], wallet_of(entry.secret)
@@ -265,8 +261,8 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
     """Serves requests until SIGTERM or SIGINT; a second signal aborts open requests. Prints a JSON
-    line when ready. If ``workers`` is None, this process also does the background work; otherwise
-    that many worker processes do it. Raises ServiceRefused."""
+    line when ready. Worker processes, as many as ``workers``, do the background work; if that is
+    None, this process does it. Raises ServiceRefused."""
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))
@@ -304,8 +300,6 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
 async def _opened(
     config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
 ) -> tuple[ServiceParts, str | None]:
-    """Returns the service and the URL of its metrics, which is None without metrics. ``held``
-    closes what was opened. Raises ServiceRefused."""
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
         held.push_async_callback(reader.close)
@@ -330,8 +324,6 @@ async def _opened(
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
-    """Opens the store that the configuration names. Raises ServiceRefused, also if the store has
-    another id for a chain."""
     world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
     if config.store is not None:
         try:

@@ -1,9 +1,5 @@
 """The control of a sandbox, an HTTP server for its clock, its faucet and its faults (interfaces 2).
-
-The control listens on its own port of this machine, requires its token, and checks ``Host`` and
-``Origin``. The faucet pays the deposit of an order as the user would, and gives coins and tokens of
-the embedded chains to an address. ``WorldPace`` follows the time of the node.
-"""
+It listens on this machine only, requires its token, and checks ``Host`` and ``Origin``."""
 
 from __future__ import annotations
 
@@ -73,11 +69,8 @@ Amount = Annotated[BodyNumber, Field(gt=0)]
 
 
 class DepositBody(RequestModel):
-    """Asks for the deposit of an order to be paid.
-
-    ``payer`` names a customer of the sandbox: the customer's own account on the embedded EVM chain
-    then pays in place of the faucet. The first payment creates and fills that account.
-    """
+    """Asks for the deposit of an order to be paid. If ``payer`` names a customer of the sandbox,
+    the customer's own account on the embedded EVM chain pays in place of the faucet."""
 
     service_id: OrderId
     amount: Amount | None = None

@@ -1,12 +1,8 @@
 """A simulated centralized exchange behind the service's venue protocol.
 
-Quotes are computed here, from seed, sandbox time, pair, amount and terms alone, so that every
-process computes the same. Deposits, payouts and refunds are kept by the node, under the key that
-the service chose for the leg; they are reached over the node's JSON-RPC, as those of a real
-exchange would be. Amounts in the node are in smallest units.
-
-Fixed rates are not stored. Instead, the name of a rate contains the time at which it was given and
-a digest of its terms, so that every process can check it (contract 6.28).
+Quotes depend only on seed, sandbox time, pair, amount and terms, so that every process computes the
+same. The node keeps deposits and payouts. Fixed rates are not stored: their names contain time and
+digest (contract 6.28).
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns the outcome that a fault prescribes for the bundle of a batch, which pays its
-    deposits, and counts the fault as used. None if no fault applies."""
+    """Returns the outcome that a fault prescribes for the bundle that pays a batch's deposits, and
+    counts the fault as used. None if no fault applies."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

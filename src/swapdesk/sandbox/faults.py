@@ -1,8 +1,5 @@
-"""The active faults of one process.
-
-A fault is removed once it has happened as often as it was set to. These faults are lost when the
-process ends. Faults of an order's leg are kept in the node's books instead.
-"""
+"""The active faults of one process, which are lost when it ends. Faults of an order's leg are in
+the node's books instead."""
 
 from __future__ import annotations
 

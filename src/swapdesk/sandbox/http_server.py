@@ -1,9 +1,7 @@
-"""The HTTP server of every part of the sandbox, with protocols that limit what a connection may do.
+"""The HTTP server of every part of the sandbox, which limits what a connection may do.
 
-Requests that are malformed, have too long a head or do not end in time never reach the application.
-They are answered with the same error body as the application's, and an ``x-request-id`` (contract
-1.20). The server checks every connection once a second against the clock. Node and control answer
-only this machine, and only requests with their token.
+Malformed, too large or too slow requests never reach the application; the server answers them in
+the same form (contract 1.20).
 """
 
 from __future__ import annotations

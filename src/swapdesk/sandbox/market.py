@@ -1,9 +1,5 @@
-"""Prices of the sandbox's market, and prices of its simulated exchanges.
-
-A market price is a pure function of the seed and of sandbox time, so that every process computes
-the same price. A price drifts smoothly around its base price, by at most the asset's ``swing``. An
-exchange's price is a pure function of seed, time, pair, amount and terms.
-"""
+"""Prices of the sandbox's market and of its simulated exchanges, as pure functions of the seed and
+sandbox time. A price drifts around its base price, by at most the asset's ``swing``."""
 
 from __future__ import annotations
 
@@ -210,8 +206,8 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
 def minutes_of(
     venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
 ) -> Decimal:
-    """Returns the exchange's estimate, in minutes of sandbox time, from the deposit to the payout.
-    It is cautious, and shorter at a higher speed."""
+    """Returns the exchange's estimate of the time from deposit to payout, in minutes of sandbox
+    time. It exceeds what the exchange needs; a higher speed shortens it."""
     phases = (
         (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
         (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),

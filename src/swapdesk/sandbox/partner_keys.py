@@ -1,8 +1,5 @@
-"""API keys of the sandbox's partners, which are drawn once and are the same at every later start.
-
-``sandbox.key`` holds 32 random bytes, with mode 0600, in the data directory; all API keys are
-derived from it.
-"""
+"""API keys of the sandbox's partners, derived from ``sandbox.key``: 32 random bytes in the data
+directory, drawn once, mode 0600."""
 
 from __future__ import annotations
 

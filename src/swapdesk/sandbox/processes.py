@@ -1,10 +1,8 @@
-"""Processes of the sandbox: the lock of the data directory, listening sockets that outlive
-processes, and the pipe between a child and the process that started it.
+"""Processes of the sandbox: the lock of the data directory, inherited sockets, and the pipe between
+a child and its starter.
 
-One sandbox runs per data directory, ensured by a file lock. A child reads a JSON object with its
-orders from the first line of standard input. The pipe stays open as long as the starter lives. When
-it closes, the child ends too, even if the starter was killed. Orders contain secrets, so they are
-passed neither in arguments nor in the environment.
+A child reads its orders, which contain secrets, from the first line of standard input, and ends
+when that pipe closes.
 """
 
 from __future__ import annotations

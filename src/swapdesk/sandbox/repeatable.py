@@ -143,8 +143,8 @@ class RepeatableWorld(Struct, frozen=True):
 
 
 class WorldTransport(httpx2.AsyncBaseTransport):
-    """An HTTP transport to the sandbox's applications in the same process, chosen by the beginning
-    of the path."""
+    """An HTTP transport to the sandbox's applications in the same process. The beginning of the
+    URL's path chooses the application."""
 
     def __init__(self) -> None:
         self._applications: list[tuple[str, ASGIApp]] = []

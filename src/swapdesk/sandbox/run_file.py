@@ -1,5 +1,5 @@
-"""The ready line of a running sandbox, the file that holds it, and how to find a running sandbox by
-that file (interfaces 2 and 3)."""
+"""The ready line of a running sandbox, the file that holds it, and the search for a running sandbox
+(interfaces 2 and 3)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Reads the file of ``swapdesk serve --config`` and checks its keys; every mistake is reported with
-its line.
-
-A venue that this program cannot serve is not a mistake in the file. In that case the entry lists
-what is missing, and its ``required`` says whether the service refuses to start.
-"""
+"""Reads the file of ``swapdesk serve --config``; every mistake is reported with its line. A venue
+that this program cannot serve is no mistake: ``required`` says whether the service then refuses to
+start."""
 
 from __future__ import annotations
 
@@ -130,8 +127,8 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns where an entry is in the file, as ``path:line``. If it is missing, the line of its
-    table, or else the path alone."""
+    """Returns where an entry is in the file, as ``path:line``. A missing entry is placed at the
+    line of its table or, without one, at the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 

@@ -1,12 +1,9 @@
-"""Starts a sandbox and keeps it running: node and service are child processes, on ports that stay
-the same.
+"""Starts a sandbox and keeps it running: node and service are child processes, restarted when they
+end.
 
-Prints exactly one JSON line on standard output when both are ready; all other messages go to
-standard error. A child that ends is restarted. The children end within 2 s of the supervisor,
-however the supervisor ends.
-
-Every sandbox has its own keys of market makers. A wallet gets them from the ready line, and never
-from the service that the wallet checks.
+Prints exactly one JSON line on standard output, when both are ready. The children end within 2 s of
+the supervisor. A wallet gets the makers' keys from that line, never from the service that it
+checks.
 """
 
 from __future__ import annotations
@@ -153,8 +150,8 @@ class Child:
 
 
 def makers_of(directory: Path) -> list[dict[str, str]]:
-    """Returns provider, chain and address of each maker of the sandbox in a data directory. Raises
-    SandboxKeyRefused."""
+    """Returns provider, chain and public key of each market maker of the sandbox in a data
+    directory. Raises SandboxKeyRefused."""
     from solders.keypair import Keypair  # on use: it takes longer than all the rest
 
     seed = key_seed(load_key(directory), MAKER)
@@ -186,9 +183,9 @@ class ServeOptions(Struct, frozen=True):
 
 
 def serve(options: ServeOptions) -> int:
-    """Runs a sandbox until told to end. Returns the exit code: 0, or 1 if it could not be kept
-    running, 2 for unusable options or data, NOT_FREE if ``lifeline`` is set and the data directory
-    is in use."""
+    """Runs a sandbox until told to end. Returns the exit code: 0 after a clean end, 1 if it could
+    not be kept running, 2 for unusable options or data, NOT_FREE if ``lifeline`` is set and the
+    data directory is in use."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
 
@@ -237,8 +234,8 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Starts the sandbox and returns True, or False if ``stop`` was set first. Renames a directory
-    with another release's data and raises OldWorld."""
+    """Starts the sandbox and returns True, or False if ``stop`` was set first. If the data is of
+    another release, renames its directory and raises OldWorld."""
     try:
         return await sandbox.start(stop)
     except OldWorld as old:

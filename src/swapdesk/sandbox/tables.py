@@ -1,19 +1,9 @@
-"""The tables of the sandbox's world, which are files of tab-separated text beside this module:
-chains, what is traded on them, and exchanges.
+"""The tables of the sandbox's world, as tab-separated files beside this module: chains, assets,
+tokens and exchanges.
 
-``chains.tsv``: on chains that are too slow for trying out a desk, blocks come faster than in
-reality; a Bitcoin block takes 100 s of world time instead of 600. The embedded EVM chains also have
-an id and a lowest base fee (``ChainTerms``).
-
-``assets.tsv`` and ``tokens.tsv``: base prices are US dollars per unit, and the market moves around
-them. Contracts are those of the real chains if they are well known; all others are derived and
-belong to nobody.
-
-``HOSTILE_ROWS`` are tokens whose names attack whoever reads them, by markup, control bytes and
-look-alikes. Nobody trades these tokens. They are in the catalogue so that every screen, table and
-pipe meets such text. Half a surrogate pair is not among them, because no JSON answer can carry one.
-
-``venues.tsv``: how the exchanges differ in price, depth, bounds, speed and what they trade.
+Slow chains have faster blocks than in reality. Base prices are US dollars per unit. Contracts are
+the real ones if they are well known, otherwise derived and nobody's. ``HOSTILE_ROWS`` are tokens,
+traded by nobody, whose names attack whoever shows them.
 """
 
 from __future__ import annotations
@@ -43,8 +33,9 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """A chain of the catalogue. Its blocks follow the speed of world time if ``beat`` is ``world``,
-    but not if it is ``slots``. Venues credit a deposit after ``confirmations`` blocks."""
+    """A chain of the catalogue. If ``beat`` is ``world``, its blocks follow the speed of world
+    time; if ``slots``, they do not. ``confirmations`` is how many a deposit needs before a venue
+    credits it."""
 
     name: str
     short_name: str
@@ -236,8 +227,8 @@ THIN = Decimal("0.004")
 
 class AssetRow(Struct, frozen=True):
     """A row of the table of assets. ``swing`` is the largest price drift in basis points;
-    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. All exchanges list the asset if
-    ``everywhere``, only one if ``only`` is set."""
+    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. If ``everywhere`` is True, all
+    exchanges list the asset; if ``only`` is set, just that one does."""
 
     code: str
     price: Decimal

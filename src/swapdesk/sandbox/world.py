@@ -1,10 +1,5 @@
-"""The content of the service's catalogue in the sandbox: chains, tokens, which exchange trades
-them, and security scans.
-
-A live service would buy the scans. Here the result of a scan is a property of the token. How long a
-result is valid, and whether the scanner fails temporarily, depends on the seed and on sandbox time
-(contract 5.10).
-"""
+"""The service's catalogue in the sandbox: chains, tokens, which exchange trades them, and security
+scans, whose result is a property of the token (contract 5.10)."""
 
 from __future__ import annotations
 

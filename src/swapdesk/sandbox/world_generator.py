@@ -1,9 +1,5 @@
-"""Generates catalogues of any size from a seed, for tests, benchmarks and large sandboxes.
-
-A generated token is complete in the API, but no exchange trades it: exchanges only know the tokens
-of the sandbox's own tables. Names are like those of public lists: many similar ones, some odd, a
-few in other scripts.
-"""
+"""Generates catalogues of any size from a seed, for tests, benchmarks and large sandboxes. No
+exchange trades a generated token."""
 
 from __future__ import annotations
 

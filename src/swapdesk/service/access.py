@@ -41,9 +41,9 @@ class ApiKey(Struct, frozen=True):
 
 
 class Partner(Struct, frozen=True):
-    """An account of the service. ``default_markup`` applies to requests that name none;
-    ``fee_share``, of the venue's fee, is None for the tier's share. Both are percent. Empty
-    ``allowed_origins`` let every website use the ``partner-id``."""
+    """An account of the service. ``default_markup``, in percent, applies to requests that name
+    none. ``fee_share`` is percent of the venue's fee, None for the tier's share. If
+    ``allowed_origins`` is empty, every website may use the ``partner-id``."""
 
     partner_id: str
     name: str
@@ -84,8 +84,7 @@ TIERS = {
         read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
     ),
 }
-"""The default terms of an account by its tier; an account can override individual terms (contract
-2.9, 12.7, 17.8)."""
+"""The default terms of an account by its tier (contract 2.9, 12.7, 17.8)."""
 
 Windows = tuple[int, int, int]
 
@@ -119,13 +118,9 @@ class StoredKey(ApiKey, frozen=True, kw_only=True):
 
 class StoredPartner(Struct, frozen=True):
     """An account with the terms in force. ``overrides`` holds the terms that differ from those of
-    the tier.
-
-    If ``origins`` is empty, every website may use the account's ``partner-id``. ``keys`` are in the
-    order in which they were made, and include revoked keys. ``PRINTED`` maps the names that
-    commands print to attributes. Of the printed values, ``feeShare`` and ``defaultMarkup`` are in
-    percent, and ``read`` is None if reads are not limited.
-    """
+    the tier. If ``origins`` is empty, every website may use the account's ``partner-id``. ``keys``
+    include revoked keys. ``feeShare`` and ``defaultMarkup`` are in percent; ``read`` is None if
+    reads are not limited."""
 
     PRINTED: ClassVar = {
         "partnerId": "partner_id", "name": "name", "tier": "tier", "suspended": "suspended",
@@ -146,8 +141,7 @@ class StoredPartner(Struct, frozen=True):
 
     @property
     def overridden(self) -> tuple[str, ...]:
-        """The names of the overridden terms as the command line spells them, such as
-        ``fee-share``."""
+        """The overridden terms as the command line spells them, such as ``fee-share``."""
         return tuple(
             name.removeprefix("default_").replace("_", "-")
             for name in self.overrides.__struct_fields__
@@ -183,13 +177,12 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 class Caller(Struct, frozen=True):
     """The sender of an authenticated request. ``key`` is None if only ``partner-id`` was sent, or
-    if this call is paid for."""
+    if the sender pays for this call."""
 
     partner: Partner
     key: ApiKey | None
     payment: str | None = None
-    """Identifies the payment for this single call, which needs no API key (contract 2.4). None for
-    other calls."""
+    """Identifies the payment if the sender pays for this call (contract 2.4); otherwise None."""
 
     @property
     def pays(self) -> bool:
@@ -200,8 +193,7 @@ class Caller(Struct, frozen=True):
 
 
 def digest(secret: bytes) -> bytes:
-    """Returns the SHA-256 of a secret. A slow password hash is not needed, because a secret has 32
-    random bytes and cannot be guessed."""
+    """Returns the SHA-256 of a secret. A slow hash is not needed for 32 random bytes."""
     return hashlib.sha256(secret).digest()
 
 
@@ -210,8 +202,8 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, found by API key or partner id. ``version`` counts changes to
-    partners in the store; 0 without a store."""
+    """The partners of the service, found by API key or partner id. ``version`` counts the changes
+    of partners in the store so far; it is 0 without a store."""
 
     def __init__(self, partners: Iterable[Partner]) -> None:
         self.replace(partners, 0)
@@ -232,9 +224,9 @@ class Directory:
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
-        """Returns the partner and API key that request headers (lower-case names) name. ``access``
-        says whether ``partner-id`` alone is enough. Raises ServiceError; neither message nor timing
-        tells which part of a credential was wrong."""
+        """Returns the partner and API key that the request headers (lower-case names) state.
+        ``access`` says whether ``partner-id`` alone is enough. Raises ServiceError. Neither its
+        message nor the time taken tells which part of a credential was wrong."""
         authorization = headers.get("authorization")
         if authorization is not None:
             caller = self._by_credentials(authorization)

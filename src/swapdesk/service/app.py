@@ -64,13 +64,13 @@ logger = logging.getLogger(__name__)
 
 
 WARM_SECONDS = 3.0
-"""Seconds from the start of the process until its first request to each chain, which loads an
-embedded chain."""
+"""Seconds from a process's start to its first request to each chain, which loads an embedded
+chain."""
 
 
 class Onchain(Struct, frozen=True):
-    """On-chain venues and what they need, by the chain's short name. Without ``payments``, calls
-    without credentials are refused; with it, they can be paid for."""
+    """On-chain venues and what they need, by the chain's short name. If ``payments`` is None, calls
+    without credentials are refused instead of paid for."""
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, OnchainReader] = field(default_factory=dict)
@@ -80,8 +80,8 @@ class Onchain(Struct, frozen=True):
     payments: tuple[CallTerms, Facilitator] | None = None
 
     async def warm(self, clock: Clock) -> None:
-        """Sends each chain one request, WARM_SECONDS after this method is called. An embedded chain
-        is thus loaded before the first quote needs it."""
+        """Sends each chain one request after WARM_SECONDS, so that an embedded chain is loaded
+        before the first quote."""
         await clock.sleep(WARM_SECONDS)
         for chain in self.sightings.values():
             with contextlib.suppress(NodeError):
@@ -94,8 +94,8 @@ class Onchain(Struct, frozen=True):
 
 _RESTART_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
-"""Seconds between two reads of changed partners and security verdicts, and between two writes of
-request counts."""
+"""Seconds between two reads of partners and security verdicts, and between two writes of request
+counts."""
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -254,9 +254,9 @@ def assemble(
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """Builds a service from its parts. ``partners`` are used until the store has some.
-    ``clock_tolerance`` is the allowed difference from the database's clock; None for the service's
-    only process. ``front`` says where callers reach the service. Observers are called for every
-    request and every change of an order's status."""
+    ``clock_tolerance`` is the allowed difference from the database's clock, None for a single
+    process. ``front`` says where callers reach the service. ``observers`` hear of every request and
+    every change of an order's status."""
     for observer in observers:
         store.orders.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)

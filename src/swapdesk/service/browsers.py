@@ -1,10 +1,8 @@
-"""Requests from browsers: which websites may send requests and read the answers.
+"""Which websites may send requests from a browser and read the answers (contract 2.13 to 2.15).
 
-``partner-id`` is meant for code in browsers. So operations that accept ``partner-id`` answer pages
-of every website, unless the partner lists the allowed websites (contract 2.13, 2.14). An API key
-must not be used by a page of another website, so a request from such a page is refused if it
-carries ``Authorization``. The order stream accepts API keys only, so it refuses all pages of other
-websites (contract 2.15).
+``partner-id`` is meant for browsers: every website may use it, unless the partner lists the allowed
+ones. Pages of other websites must not use an API key, nor the order stream, which takes API keys
+only.
 """
 
 from __future__ import annotations
@@ -44,13 +42,13 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
     (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
 ]
-"""Headers of the answer to a preflight request. They allow every website, because a preflight does
-not name the partner; a page that the partner does not allow is refused later."""
+"""Headers of the answer to a preflight request. They allow every website, because a preflight names
+no partner; the partner's list is checked later."""
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED for a page of another website that sends an API key or opens the order
-    stream (``stream``). ``sent`` are headers by lower-case name."""
+    """Raises ACCESS_DENIED for a page of another website that sends an API key or, with ``stream``,
+    opens the order stream. ``sent`` are headers by lower-case name."""
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
         return
@@ -108,7 +106,7 @@ def origin_of(text: str) -> str:
 
 def readable_by(origin: str, caller: Caller) -> Headers:
     """Returns the response headers that let a page of ``origin`` read the answer. Raises
-    ACCESS_DENIED if the partner does not allow it."""
+    ACCESS_DENIED if the partner does not allow that origin."""
     allowed = caller.partner.allowed_origins
     if caller.key is not None or not allowed:
         return EVERY_PAGE

@@ -1,10 +1,8 @@
-"""Bundles the deposits of a group of orders into UserOperations of ERC-4337, submits the operations
-and follows them.
+"""Bundles the deposits of a batch of orders into UserOperations (ERC-4337), submits them and
+follows them.
 
-Each operation pays deposits in one token, as many as fit. ``Bundler`` is the interface for the rest
-of the service; ``NodeBundler`` implements it with nodes that speak ERC-7769 beside the chain's own
-JSON-RPC. The callers store a bundle and decide whether to submit it; submitting the same bundle
-again is harmless.
+``Bundler`` is the interface; ``NodeBundler`` uses nodes that speak ERC-7769. The callers store a
+bundle and decide when to submit it; submitting it again is harmless.
 """
 
 from __future__ import annotations
@@ -54,19 +52,13 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 
 
 class BundlerUnreachable(Exception):
-    """Raised if the bundler did not answer.
-
-    The bundler may have taken the operation. It may be submitted again, because its hash identifies
-    it.
-    """
+    """Raised if the bundler did not answer. It may have taken the operation, which is safe to
+    submit again."""
 
 
 class BundleRefused(Exception):
-    """Raised if the bundler rejects the operation.
-
-    ``code`` is the JSON-RPC code (-32500 to -32521, or -32602); ``words`` come from the bundler and
-    are untrusted.
-    """
+    """Raised if the bundler rejects the operation. ``code`` is the JSON-RPC code; ``words`` come
+    from the bundler and are untrusted."""
 
     def __init__(self, code: int, words: str) -> None:
         super().__init__(words)
@@ -94,16 +86,16 @@ class BuiltOperation(Struct, frozen=True):
     version: EntryPointVersion
     chain_id: int
     funding: Call
-    """The call by which the owner funds the smart account. It includes ``Build.deposit_needed``
-    only if the bundle pays coins; otherwise the owner sends that amount separately."""
+    """The call by which the owner funds the smart account. If the bundle pays coins, the call
+    carries ``Build.deposit_needed``; otherwise the owner must send that amount separately."""
     token_amount: int | None = None
     """Units of the token that ``funding`` transfers; 0 if none is needed, None for the native
     coin."""
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle, at least one for each token. ``account_balance`` is in wei; so is
-    ``deposit_needed``, which the account lacks for coins and gas (0 if nothing)."""
+    """The operations of a bundle, at least one for each token. ``account_balance`` and
+    ``deposit_needed`` are wei. The latter is what the account still lacks for coins and gas."""
 
     account: str
     operations: tuple[BuiltOperation, ...]
@@ -112,8 +104,8 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """The outcome of an operation in a block. ``success`` refers to its inner calls: they can fail
-    although the transaction succeeds. ``reason`` is their error, empty if unstated."""
+    """The outcome of an operation in a block. ``success`` is about the inner calls, which can fail
+    although the transaction succeeds. ``reason`` is their error; empty if not stated."""
 
     transaction_hash: str
     height: int
@@ -127,7 +119,7 @@ class Bundler(Protocol):
     the bundler does not answer."""
 
     def serves(self, chain: str) -> bool:
-        """Returns True if bundles can be built for the chain with this short name."""
+        """Returns whether bundles can be built for the chain with this short name."""
 
     async def account_of(self, chain: str, owner: str) -> str:
         """Returns the address of the owner's smart account, whether or not the account is
@@ -136,9 +128,9 @@ class Bundler(Protocol):
     async def build(
         self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
-        """Builds operations that make these payments. Operations rebuilt for the same batch reuse
-        the nonces, so that only one set can be executed. Raises BundleRefused, and ValueError if
-        ``payments`` is empty."""
+        """Builds operations that make these payments. If a batch's operations are built again, they
+        get the same nonces, so that only one set can be executed. Raises BundleRefused, and
+        ValueError if ``payments`` is empty."""
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
         """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
@@ -150,8 +142,7 @@ class Bundler(Protocol):
 AROUND_GAS = 40_000
 """Gas that the smart account needs for its own work, in addition to the gas of the payments."""
 COIN_GAS, TOKEN_GAS = 46_000, 75_000
-"""Upper bounds of gas for a payment, in coins and in tokens: the call itself, opening a new
-account, and two storage writes."""
+"""Upper bounds of gas for a payment in coins and in tokens."""
 
 
 class OperationPart(Struct, frozen=True):
@@ -339,8 +330,8 @@ async def _look(
 
 
 async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:
-    """Returns the operation with the bundler's gas limits, or an upper bound for calls that cannot
-    be estimated before the account is funded."""
+    """Returns the operation with the bundler's gas limits. For calls that cannot be estimated
+    before the account has tokens, the limit is an upper bound."""
     try:
         limits = await _estimated(client, draft)
     except EvmRefused as refused:

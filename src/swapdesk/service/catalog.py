@@ -1,8 +1,5 @@
-"""Chains and tokens in memory: lookup, search, and pages that are encoded once.
-
-Only the security verdicts of a catalogue ever change; a new version of the reference data becomes a
-new ServiceCatalog (contract 5.3, 5.7, 5.8).
-"""
+"""Chains and tokens in memory (contract 5.3, 5.7, 5.8). Only the security verdicts of a
+ServiceCatalog ever change."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
 Side = str
-"""The name of the request's input that holds a token: ``from``, ``to``, ``orders.3.from``, or
+"""The name of the request's input that holds a token, such as ``from``, ``orders.3.from``, or
 ``token`` in a path."""
 
 _PAGES_KEPT = 256
@@ -37,7 +34,7 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 
 class ServiceCatalog:
     """The chains and tokens of one version of the reference data. ``keywords`` are extra search
-    terms by token id that no answer shows."""
+    terms by token id, which no answer shows."""
 
     def __init__(
         self,
@@ -97,18 +94,16 @@ class ServiceCatalog:
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
-        """Returns a token that an order or its quote names, including a disabled one.
-
-        Raises LookupError if the token was removed from the catalogue.
-        """
+        """Returns a token that an order or its quote names, also a disabled one. Raises LookupError
+        if the catalogue no longer has it."""
         token = None if token_id is None else self.token(token_id)
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """Returns the token with this identifier on centralized exchanges; None if unknown. Of
-        several, enabled and verified ones come first."""
+        """Returns the token with this identifier on centralized exchanges; None if unknown. If
+        several have it, enabled and verified tokens come first."""
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
 
@@ -120,16 +115,13 @@ class ServiceCatalog:
         return token.enabled and chain is not None and chain.enabled
 
     def enabled_token(self, token_id: str, side: Side) -> Token:
-        """Returns the token if it is enabled.
-
-        Raises TOKEN_NOT_FOUND or TOKEN_DISABLED; the error names ``side``, the field of the
-        request.
-        """
+        """Returns the token if it is enabled. Raises TOKEN_NOT_FOUND or TOKEN_DISABLED for the
+        request's field ``side``."""
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
-        """Returns the enabled token with this token id or ``cexTokenId``. Raises TOKEN_NOT_FOUND or
-        TOKEN_DISABLED; the error names ``side``, the field of the request (contract 6.2)."""
+        """Returns the enabled token with this id or ``cexTokenId`` (contract 6.2). Raises
+        TOKEN_NOT_FOUND or TOKEN_DISABLED for the request's field ``side``."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:
@@ -203,16 +195,12 @@ class ServiceCatalog:
         return encoded
 
     def encoded_enabled(self, token_id: str) -> bytes:
-        """Returns an enabled token as JSON.
-
-        Raises TOKEN_NOT_FOUND if the id is unknown, TOKEN_DISABLED if the token is disabled
-        (contract 5.8, 5.9).
-        """
+        """Returns an enabled token as JSON. Raises TOKEN_NOT_FOUND or TOKEN_DISABLED (contract 5.8,
+        5.9)."""
         return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
-        """Returns the body of ``GET /tokens``. Whole pages are cached; the least recently used ones
-        are dropped."""
+        """Returns the body of ``GET /tokens``, from a cache if possible."""
         # The page answers the parameters, so their defaults must not split the key.
         key = query.model_dump_json()
         page = self._pages.get(key)

@@ -6,15 +6,14 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
 _AGAIN_SECONDS = "1"
-"""Value of ``retry-after`` for SERVICE_UNAVAILABLE, in seconds. It is short because a restarted
-database answers again within seconds."""
+"""Value of ``retry-after`` for SERVICE_UNAVAILABLE, in seconds."""
 
 VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 
 
 class ServiceError(Exception):
-    """Raised to answer a request with an error. ``fields`` names the invalid fields of a 422;
-    ``vendors`` is the same error in the public service's dialect."""
+    """Raised to answer a request with an error. ``fields`` names the invalid fields of a 422.
+    ``vendors`` is the same error as the public service reports it."""
 
     def __init__(
         self,

@@ -1,13 +1,9 @@
-"""The order stream ``WS /ws``: the handshake, one connection, and the hub for all connections.
+"""The order stream ``WS /ws`` (contract 11.1 to 11.7): handshake, connections, and the hub that
+reads the outbox for all of them.
 
-``Hub`` reads the outbox in commit order, and reads each changed order once for all connections that
-watch it. It passes on ids only, and each connection fetches the order when it sends. So a slow
-reader gets the latest state, and at most one update per order waits (contract 11.7). Frames:
-contract 11.3 to 11.5.
-
-Before the upgrade the handshake refuses missing credentials (401), malformed ones (400), and
-``partner-id`` alone (401). Wrong credentials are refused after the upgrade: ``error`` AUTH_FAILED,
-then close 4401 (contract 11.1, 11.2).
+The hub passes on ids, and a connection reads the order when it sends, so that a slow reader gets
+the latest state. Missing or malformed credentials are refused before the upgrade, wrong ones after
+it (AUTH_FAILED, close 4401).
 """
 
 from __future__ import annotations
@@ -60,10 +56,8 @@ class _News(Struct):
 
 
 class Hub:
-    """Delivers changes of orders to the stream connections of a process.
-
-    ``run`` works until cancelled, which closes every connection with code 1012.
-    """
+    """Delivers changes of orders to a process's stream connections. Cancelling ``run`` closes every
+    connection with code 1012."""
 
     def __init__(self, store: Store, desk: OrderDesk, clock: Clock, partners: PartnerWatch) -> None:
         self._store = store
@@ -74,8 +68,8 @@ class Hub:
         self._news: Newest[str, _News] = Newest(_NEWS_KEPT)
         self._closed = False
         self.delivered: int | None = None
-        """Sequence number of the newest change delivered to every subscriber; None before the
-        first."""
+        """Sequence number of the newest change delivered to every subscriber; None before the first
+        read."""
 
     async def run(self) -> None:
         """Delivers every change that is committed from now on, until cancelled. If the store does
@@ -101,8 +95,8 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Delivers changes after the outbox sequence ``after``, except over revoked API keys;
-        returns the newest sequence read."""
+        """Delivers changes after the outbox sequence ``after``, but not over revoked API keys.
+        Returns the newest sequence read."""
         await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             watched = [row.service_id for row in rows if self._is_watched(row)]
@@ -151,8 +145,8 @@ class Hub:
                 subscriber.end()
 
     def end_refused(self, accepts: Callable[[str], bool]) -> None:
-        """Closes connections with code 4401 if ``accepts`` is False for their API key (contract
-        11.2). Connections that were paid for have none and stay open."""
+        """Closes connections with code 4401 if ``accepts`` returns False for their API key
+        (contract 11.2). Connections that were paid for have no key and stay open."""
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 # A connection that was paid for has none.
@@ -169,8 +163,8 @@ class Hub:
         return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the partner's order, at least as new as last announced on the stream; None if not
-        visible."""
+        """Returns the partner's order in the state last announced on the stream, or a newer one;
+        None if it is not visible."""
         news = self._news.get(service_id)
         if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
@@ -237,8 +231,8 @@ def client_frame(message: object) -> ClientFrame:
 
 FLOOD_SECONDS = 10.0
 FLOOD_FRAMES = 100
-"""Largest number of frames that a client may send in FLOOD_SECONDS. Further frames are refused;
-twice this number ends the connection."""
+"""Largest number of frames from a client in FLOOD_SECONDS. More are refused; twice this number ends
+the connection."""
 
 ABUSE_FRAMES = 10
 """Number of consecutive invalid frames that ends the connection."""
@@ -526,8 +520,8 @@ class StreamConnection:
 Endpoint = Callable[
     [WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[str | None]
 ]
-"""A function that serves a stream connection until it ends. It returns the partner id of the
-connection's owner, None if the connection was refused."""
+"""A function that serves a stream connection until it ends. It returns the owner's partner id, None
+for a refused connection."""
 
 
 def stream_endpoint(

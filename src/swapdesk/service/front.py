@@ -1,9 +1,7 @@
 """The proxies in front of the service, and the address by which callers know the service.
 
-A proxy states the caller's address in headers, which anybody can send. So the headers count only if
-the request comes from a proxy that the operator named. They are read from the right, where the
-nearest proxy wrote: the first address that is not a trusted proxy's is the caller's. Entries to the
-left of that address may be forged.
+Anybody can send forwarding headers, so they count only from a trusted proxy. Read from the right,
+the first address that is no trusted proxy's is the caller's.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
 """Pattern of a host name or an address, without brackets."""
 
 _MOST_PROXIES = 32
-"""Largest number of entries that are read of a forwarding header; further entries are ignored."""
+"""Largest number of entries of a forwarding header that are read."""
 _AUTHORITY = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -33,7 +31,7 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 class Told(Struct, frozen=True):
     """What trusted proxies state about a request: the caller's address, and scheme and host of the
-    URL used. None if unstated."""
+    URL used. Fields are None if not stated."""
 
     address: str | None = None
     scheme: str | None = None
@@ -44,8 +42,8 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """The address by which callers reach the service, and the trusted proxies before it. ``prefix``
-    is the start of paths, up to ``/v2``, as the proxies pass them on."""
+    """The address by which callers reach the service, and its trusted proxies. ``prefix`` is the
+    beginning of the paths, up to ``/v2``, that the proxies send."""
 
     public_url: str = ""
     prefix: str = ""
@@ -90,7 +88,7 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address, the rightmost that is no trusted proxy's, and the other
+        """Returns the caller's address (the last one that is no trusted proxy's) and the other
         parameters of its entry. None if there is no address."""
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):

@@ -34,7 +34,7 @@ from swapdesk.wire.operations import BY_NAME
 
 
 class ServiceParts(Shared, frozen=True, kw_only=True):
-    """The components of one service, connected to each other; ``stream`` answers ``WS /ws``."""
+    """The components of one service; ``stream`` answers ``WS /ws``."""
 
     directory: Directory
     partners: PartnerWatch
@@ -81,10 +81,7 @@ class RequestContext(Struct):
 
 
 Handler = Callable[[ServiceParts, RequestContext], object]
-"""A function that returns the answer or an awaitable of the answer.
-
-The answer is encoded as JSON, except bytes, which are JSON already.
-"""
+"""A function that returns the answer or an awaitable of it. Bytes are JSON already."""
 
 HANDLERS: Mapping[str, Handler] = {
     "health": lambda parts, call: Health(

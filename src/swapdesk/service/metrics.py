@@ -1,9 +1,5 @@
-"""Metrics of a service in the text format of Prometheus, and the application that serves them.
-
-Requests and transitions are counted as they happen; all other values are determined when the
-metrics are requested (:mod:`~swapdesk.service.readiness`). Label values come from this program and
-the operator's service file, never from callers, so callers cannot create series.
-"""
+"""Metrics in the text format of Prometheus, and the application that serves them. Label values
+never come from callers, who therefore cannot create series."""
 
 from __future__ import annotations
 
@@ -84,8 +80,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0)
-"""Upper bounds of the histogram's buckets, in seconds. The last ones are long because creating an
-order may take 24 seconds."""
+"""Upper bounds of the histogram's buckets, in seconds."""
 CREATES = frozenset({"create_exchange", "create_private_send", "create_multi_exchange"})
 _BREAKER_STATES = ("closed", "open", "half_open")
 

@@ -1,9 +1,5 @@
-"""Reports each request and each order transition to the observers that the operator configured.
-
-Observers get no header, body, query or secret. They get the caller's partner id and, if the
-operator asks for it, the caller's address. Texts are limited in length, except the method and the
-ids of orders; :class:`Log` escapes them.
-"""
+"""Reports each request and each change of an order's state to the operator's observers. They get no
+header, body, query or secret, and the caller's address only on request."""
 
 from __future__ import annotations
 
@@ -28,15 +24,14 @@ READY = "ready"
 
 
 class Call(Struct):
-    """What is known of a request, for the observers; fields that are not known keep their
-    defaults."""
+    """What is known of a request, for the observers."""
 
     request_id: str
     method: str = ""
     operation: str = UNROUTED
     partner: str | None = None
     order: str | None = None
-    """Id of the order or group that the request was about; None if there is none."""
+    """Id of the order or batch that the request was about; None if there is none."""
     address: str = ""
     status: int = 0
     """Status of the answer; 0 if the request was aborted."""
@@ -51,7 +46,7 @@ class Observer(Protocol):
     def answered(self, call: Call) -> None: ...
 
     def moved(self, order: StoredOrder, before: int | None) -> None:
-        """Reports a transition of an order; ``before`` is its former state, None for a new
+        """Reports a change of an order's state; ``before`` is the former state, None for a new
         order."""
         ...
 
@@ -67,8 +62,7 @@ FIELDS = "fields"
 
 
 class Log:
-    """An observer that writes a log line for each request and each transition, at level
-    ``info``."""
+    """An observer that writes a log line for each request and each change of an order's state."""
 
     def __init__(self, *, addresses: bool = False) -> None:
         self._addresses = addresses
@@ -127,7 +121,7 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "error": "the stack of a defect; absent for none",
     },
 }
-"""Descriptions of the members of a log line, by the event that the line reports."""
+"""Descriptions of the members of a log line, by event."""
 
 
 class JsonLines(logging.Formatter):

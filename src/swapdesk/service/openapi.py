@@ -1,8 +1,5 @@
-"""Generates the OpenAPI 3.0.3 document of this service from the operations table.
-
-pydantic writes JSON Schema 2020-12. OpenAPI 3.0 differs: it has ``nullable`` instead of a null
-type, no ``const``, boolean exclusive bounds, and allows nothing beside a ``$ref``.
-"""
+"""Generates the OpenAPI 3.0.3 document of this service from the operations table. pydantic's JSON
+Schema 2020-12 is converted."""
 
 from __future__ import annotations
 
@@ -79,8 +76,6 @@ def _inside(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _completed(schema: dict[str, Any], model: type[BaseModel] | None) -> dict[str, Any]:
-    """Adds to a model's schema which fields are always present and which may be null. None changes
-    nothing."""
     if model is None or not issubclass(model, WireModel):
         return schema
     properties = schema.get("properties", {})
@@ -113,8 +108,7 @@ _NULL = {"type": "object", "nullable": True, "enum": [None]}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Returns the schema with null allowed. A reference is wrapped, because OpenAPI 3.0 ignores
-    ``nullable`` beside a ``$ref``."""
+    """Returns the schema with null allowed, in the form that OpenAPI 3.0 requires."""
     if "$ref" in schema:
         # Beside a reference ``nullable`` says nothing: null is an alternative of its own.
         return {"anyOf": [schema, _NULL], "nullable": True}
@@ -128,10 +122,8 @@ def not_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def converted(schema: Any) -> Any:
-    """Converts a schema of JSON Schema 2020-12 to the dialect of OpenAPI 3.0.
-
-    Raises ValueError for a keyword that has no counterpart.
-    """
+    """Converts a schema of JSON Schema 2020-12 to OpenAPI 3.0. Raises ValueError for a keyword
+    without counterpart."""
     if isinstance(schema, list):
         return [converted(item) for item in schema]
     if not isinstance(schema, dict):
@@ -319,11 +311,8 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole OpenAPI document.
-
-    ``version`` is the version of the service. ``server`` is the service's address without the
-    ``/v2`` at its end.
-    """
+    """Returns the whole OpenAPI document. ``version`` is the service's; ``server`` is its address
+    without ``/v2``."""
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -406,8 +395,6 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
-    """Returns an OpenAPI parameter for each field of the model, in ``path`` or ``query``. Lists are
-    repeated parameters; none may be null."""
     if model is None:
         return []
     schema = model.model_json_schema(
@@ -511,7 +498,7 @@ def _result(result: Any) -> dict[str, Any]:
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
     """Returns an OpenAPI link. ``taken`` maps inputs of ``target`` to JSON pointers into the
-    answer. Raises LookupError for a missing input."""
+    answer. Raises LookupError if ``target`` lacks such an input."""
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}
     if unknown := taken.keys() - parameters - set(_names(operation.body)):

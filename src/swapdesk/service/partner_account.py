@@ -1,8 +1,5 @@
-"""Commissions and volume of a partner (contract 12.2 to 12.9).
-
-An order counts once it is finished, on the UTC day of ``orderFinishedReceived``. All answers are
-computed from daily sums (:mod:`swapdesk.service.store.books`).
-"""
+"""Commissions and volume of a partner (contract 12.2 to 12.9), by the UTC day on which orders were
+finished, from :mod:`swapdesk.service.store.books`."""
 
 from __future__ import annotations
 
@@ -36,10 +33,10 @@ _PLACES = Decimal("0.00000001")
 
 USUAL_DAYS = 30
 MOST_POINTS = 400
-"""Largest number of points of a chart; earlier ones are left out (contract 12.5)."""
+"""Largest number of points of a chart, the last ones (contract 12.5)."""
 
 _FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
-"""The first and the last day that a chart can have, 1970-01-01 and 2199-12-31, as ordinals."""
+"""The first and the last day of a chart, 1970-01-01 and 2199-12-31, as ordinals."""
 
 _WEEK = timedelta(days=7)
 
@@ -47,8 +44,8 @@ Name = TypeVar("Name", str, date)
 
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
-    """Returns the dollars that a finished order earns its partner (contract 12.7), 0 if its value
-    is unknown. Without ``partner`` only the markup counts."""
+    """Returns the dollars that a finished order earns its partner (contract 12.7); 0 if the order's
+    value is unknown. Without ``partner``, only the markup counts."""
     if order.amount_in_usd is None:
         return Decimal(0)
     fee = order.fee_usd or Decimal(0)
@@ -104,7 +101,7 @@ def _wire(amount: Decimal) -> Decimal:
 
 
 class PartnerAccount:
-    """Answers the caller's questions about commissions and volume of the caller's own account."""
+    """Answers questions about the caller's own commissions and volume."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -114,8 +111,8 @@ class PartnerAccount:
         return self._clock.now().astimezone(UTC).date()
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
-        """Returns the commissions of the query's month, or of all (contract 12.2). A payout belongs
-        to the month of earning."""
+        """Returns the commissions of the query's month, or of all months (contract 12.2). A payout
+        counts in the month in which it was earned."""
         days, payouts = await self._store.books.of(caller.partner.partner_id)
         months, today = _months(days), self._today()
         if query.month is None:

@@ -1,10 +1,6 @@
 """Keeps a process's directory of partners up to date with changes that operators make, in any
-process.
-
-A request reads the directory only, which costs nothing; a background task compares the directory
-with the store once a second. If this comparison has failed for a while, the process asks the store
-before it accepts a key, because the key may have been revoked in the meantime.
-"""
+process. If the background task fails for a while, the store is asked before an API key is
+accepted."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ class PartnerWatch:
         self._looked = begun
 
     async def require(self) -> None:
-        """Reads the partners from the store if the last successful read is too long ago. Raises
-        StoreUnavailable, after which the caller must accept no key."""
+        """Reads the partners again if the last read is too old. Raises StoreUnavailable, and then
+        no API key may be accepted."""
         if self._looked is not None and self._clock.monotonic() - self._looked > KNOWN_SECONDS:
             await self.look()

@@ -1,15 +1,10 @@
-"""Calls that are paid for individually: a caller without credentials pays with a signature.
-Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4).
+"""Calls that are paid for individually, by a signature instead of credentials: x402 version 2,
+scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4).
 
-A payment is verified before its call is carried out, and settled after the call succeeded, so that
-a refused call costs nothing. If the settlement fails, the answer is withheld. An order that the
-call created is then not announced; the payer gets it by sending and paying for the same request
-once more, and otherwise it expires.
-
-A payment is stored before its call is carried out, and freed for another call only if the call was
-refused before anything was sent. So after a crash a payment that may have been settled serves no
-other call. Its transaction is stored before a chain gets it, so that the service knows what the
-payment was for even if the transaction is executed later.
+A payment is stored and verified before its call is carried out, and settled after the call
+succeeded. If the settlement fails, the answer is withheld, and the created order is not announced
+until the payer repeats and pays the same request. After a crash, a payment that may have been
+settled serves no other call.
 """
 
 from __future__ import annotations
@@ -36,25 +31,23 @@ from swapdesk.wire.price_tiers import PRICES, PriceTier
 VERSION = 2
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
-"""Seconds for which a payment must still be valid when its settlement begins. A settlement takes
-less time than this."""
+"""Seconds for which a payment must still be valid when its settlement begins."""
 CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
-"""Seconds that a paid call may take before its payment is settled, by price tier. Others take no
-time worth counting."""
+"""Seconds that a paid call may take before its payment is settled, by price tier; negligible for
+other tiers."""
 FOLLOWED = timedelta(minutes=10)
-"""Time for which the service still looks for a payment's transaction after the payment's ``ends``,
-from which time chains no longer accept the payment."""
+"""Time for which a payment's transaction is still looked for after ``ends``, when chains no longer
+accept it."""
 FOLLOW_SECONDS = 5.0
 PAYMENTS_KEPT = timedelta(days=1)
-"""Time for which a payment is remembered after its ``ends``. It need not be remembered longer,
-because no chain accepts a payment after that time."""
+"""Time for which a payment is remembered after ``ends``, when chains no longer accept it."""
 PAYER_PREFIX = "x402:"
 LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """What a caller pays for calls, and to whom. ``name`` and ``version`` are the token's EIP-712
-    domain; a payment should be valid for ``seconds``. Prices are in smallest units."""
+    """What a caller pays for calls, and to whom. ``name`` and ``version`` belong to the token's
+    EIP-712 domain. A payment should be valid for ``seconds``. Prices are in smallest units."""
 
     chain_id: int
     asset: str
@@ -99,8 +92,8 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
 class CallPayment(Struct, frozen=True):
-    """A signed authorization to transfer the price of a call, between Unix times. Hex is in lower
-    case, the payer's address with checksum."""
+    """A signed authorization to transfer the price of a call, valid between two times in Unix
+    seconds. Hex is in lower case; the payer's address has its checksum."""
 
     payer: str
     units: int
@@ -112,20 +105,19 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The id of the payment. If several payments have the same id, the chain executes only one
-        of them."""
+        """The id of the payment. Of several payments with the same id, the chain executes only
+        one."""
         return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
 
     @property
     def ends(self) -> datetime:
-        """The time from which chains no longer accept the payment, at most the last second of the
-        year 9999."""
+        """The time from which chains no longer accept the payment."""
         return datetime.fromtimestamp(min(self.valid_before, _LAST_SECOND), UTC)
 
 
 class Settled(Struct, frozen=True):
-    """The outcome of a settlement. ``transaction`` is None if it failed, ``reason`` says why.
-    ``open``: the chain may still execute the payment."""
+    """The outcome of a settlement. If the payment failed, ``transaction`` is None and ``reason``
+    says why. ``open`` is True if the chain can still execute it later."""
 
     transaction: str | None = None
     reason: Reason | None = None
@@ -137,12 +129,11 @@ Note = Callable[[str], Awaitable[None]]
 
 class Facilitator(Protocol):
     async def objection(self, payment: CallPayment) -> Reason | None:
-        """Returns the reason why the chain would reject the payment now; None if the chain would
-        execute it."""
+        """Returns the reason why the chain would reject the payment now; None if there is none."""
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Sends the payment to the chain and waits a limited time. Calls ``note`` with the
+        """Sends the payment to the chain and waits a limited time. ``note`` is called with the
         transaction's hash beforehand."""
         ...
 
@@ -236,13 +227,13 @@ class CallPayments:
             raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_before")
 
     async def free(self, payment: CallPayment) -> None:
-        """Makes the payment usable for another call. To be used if the call was refused before the
-        payment was sent to a chain."""
+        """Makes the payment usable for another call, if the call was refused before the payment was
+        sent to a chain."""
         await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """Executes the payment on its chain; returns the header ``payment-response``. Raises
-        PaymentNeeded if it failed; the caller must then get no answer."""
+        PaymentNeeded if it failed, and then the caller must not get the answer."""
         sent: str | None = None
 
         async def note(transaction: str) -> None:
@@ -280,8 +271,8 @@ class CallPayments:
 
 
 def payer_of(partner_id: str) -> str | None:
-    """Returns the payer's address if ``partner_id`` is the account of a payer of single calls; None
-    for every other account."""
+    """Returns the payer's address if ``partner_id`` is the account of a payer of single calls;
+    otherwise None."""
     is_payer = partner_id.startswith(PAYER_PREFIX)
     return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if is_payer else None
 

@@ -1,17 +1,8 @@
-"""Limits a partner's calls by tier or override, and counts a month's requests.
+"""Limits a partner's calls, and counts a month's requests (contract 2.8 to 2.12, 12.1).
 
-A window is a minute, hour or day of the service's UTC time. A call is admitted if all three have
-room, and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
-``partner-id`` are counted separately, and so are those of each address that calls without
-credentials (contract 2.12). Usage: contract 12.1.
-
-The counts are in the store, for all processes that use it. A quote is counted in the store before
-it is carried out, an exchange in the commit that begins it. Calls of an address are counted in
-memory only, because a flood of strangers must not cost a write each.
-
-Of reads a process counts a share in advance, a part of the calls that are left, and gives back each
-second what it did not use. So no window ever admits more than its limit, and reads do not wait for
-the disk; if a process is killed, at most its share stays counted in vain.
+A call needs room in three windows, a minute, an hour and a day of UTC; a refused call counts in
+none. The counts are in the store, for all processes. For reads, a process reserves a share of the
+calls in advance, so that no window ever admits more than its limit.
 """
 
 from __future__ import annotations
@@ -72,8 +63,9 @@ class LimitReached(ServiceError):
 
 
 class CallCount(Struct, frozen=True):
-    """A partner's calls of one class in the current rate-limit windows, one entry for each length
-    in ``WINDOW_SECONDS``. ``numbers`` count windows since 1970."""
+    """A partner's calls of one class in the current rate-limit windows, one for each length in
+    ``WINDOW_SECONDS``. ``numbers`` identify the windows, counted from 1970; ``used`` are the
+    calls."""
 
     at: float
     numbers: tuple[int, ...]
@@ -112,14 +104,13 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the position in WINDOW_SECONDS of the window with the fewest calls left, the
-        longest of several."""
+        """Returns the position in WINDOW_SECONDS of the window with the fewest calls left; of
+        several, the longest."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached if a window is full. The exception states the time after which all
-        windows have room again."""
+        """Raises LimitReached if a window is full, with the time until all have room again."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)
@@ -137,8 +128,8 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 
 class CountedCall:
-    """A call that the store counts by ``take``, which sets ``decision``, the state of the rate
-    limit; None before."""
+    """A call that the store counts by calling ``take``. After that, ``decision`` is the state of
+    the rate limit; before, it is None."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -160,13 +151,12 @@ class CountedCall:
 
 
 SHARE = 16
-"""Divisor for the size of a process's share: the calls that are left, divided by this number, but
-at least one call."""
+"""Divisor from the calls left to the size of a process's share of them."""
 
 
 class CallShare(CountedCall):
-    """Calls that a process has counted in the store in advance, to admit them without asking the
-    store. ``left`` of them remain."""
+    """Calls that a process has counted in the store in advance and may admit without asking again.
+    ``left`` of them remain."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -178,8 +168,8 @@ class CallShare(CountedCall):
         self._room = 0
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Reserves a new share; returns the stored counts ``usage`` plus all calls of that share.
-        Raises LimitReached if a window is full."""
+        """Reserves a new share; returns the stored counts ``usage`` plus its calls. Raises
+        LimitReached if a window is full."""
         self._count = count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
@@ -190,7 +180,7 @@ class CallShare(CountedCall):
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """Admits one call of the share; None if the store must be asked instead. Raises
+        """Admits one call of the share. None means that the store must be asked instead. Raises
         LimitReached."""
         seconds = self._clock.now().timestamp()
         if self._count is None or limits != self._limits:
@@ -206,8 +196,7 @@ class CallShare(CountedCall):
 
     @property
     def unused(self) -> list[Usage]:
-        """The calls of the share that were not admitted, with one entry for each window in which
-        they were counted. Empty if there are none."""
+        """The calls of the share that were not admitted, by window."""
         if not self.left or self._count is None:
             return []
         rows = self._count.rows(self.counted, self.rate_class)
@@ -218,13 +207,12 @@ class CallShare(CountedCall):
 
 
 STRANGER_READS = 60
-"""Number of reads per minute for each address that sends no credentials. All addresses of an IPv6
-/64 network count as one."""
+"""Reads per minute for each address without credentials; an IPv6 /64 network counts as one
+address."""
 
 
 class AddressMinutes:
-    """Counts the present minute's calls of each address that sends no credentials; the counts are
-    not stored."""
+    """Counts the present minute's calls of each address that sends no credentials."""
 
     def __init__(self) -> None:
         self._minute = 0
@@ -232,7 +220,7 @@ class AddressMinutes:
 
     def admit(self, address: str, now: datetime) -> RateDecision:
         """Counts one call of the address and returns the state of its window. Raises LimitReached
-        if it has made STRANGER_READS calls in this minute."""
+        above STRANGER_READS."""
         address = customer_of(address)
         seconds = now.timestamp()
         minute = int(seconds // WINDOW_SECONDS[0])
@@ -272,8 +260,8 @@ class RequestCounter:
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
-        """Stores the counts that were made since the last call. Counts that could not be stored are
-        kept for the next call. Raises StoreUnavailable."""
+        """Stores the counts made since the last call; counts that could not be stored are kept.
+        Raises StoreUnavailable."""
         async with self._writing:
             for month in list(self._unwritten):
                 counts = self._unwritten.pop(month)
@@ -300,16 +288,16 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call to be counted in the commit that carries it out; None without a limit for
-        its class."""
+        """Returns a call that the store counts in the commit that carries it out; None if its class
+        has no limit for the caller."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
         return CountedCall(_counted(caller), rate_class, limits, self._clock)
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Counts one call and returns the rate limit's state, None without a limit. Raises
-        LimitReached and StoreUnavailable."""
+        """Counts one call and returns the state of the rate limit; None if there is no limit.
+        Raises LimitReached and StoreUnavailable."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -345,13 +333,13 @@ class RateLimiter:
                 self._shares[key] = share
 
     def admit_stranger(self, address: str) -> RateDecision:
-        """Counts a read from an address that sends no credentials and returns the state of its
-        window. Raises LimitReached."""
+        """Counts a read from an address without credentials and returns the state of its window.
+        Raises LimitReached."""
         return self._strangers.admit(address, self._clock.now())
 
     async def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """Returns the present state of the windows without counting a call; None if the caller has
-        no limit for this class. Raises StoreUnavailable."""
+        """Returns the state of the rate limit without counting a call; None if there is no limit.
+        Raises StoreUnavailable."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -359,8 +347,8 @@ class RateLimiter:
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Gives the unused calls of every share back to the counts in the store. If
-        StoreUnavailable is raised, some unused calls may stay counted."""
+        """Gives unused calls of every share back to the store. After StoreUnavailable, some may
+        stay counted."""
         shares = list(self._shares.values())
         self._shares.clear()
         await self._give_back(shares)
@@ -371,8 +359,8 @@ class RateLimiter:
             await self._store.calls.free(unused)
 
     async def limits(self, caller: Caller) -> RateLimits:
-        """Returns the answer to ``GET /rateLimits``: the requests of this month, and the limits
-        that are enforced for a caller with an API key."""
+        """Returns the answer to ``GET /rateLimits``: this month's requests, and the limits for a
+        caller with an API key."""
         partner = caller.partner
         return RateLimits(
             monthly_request_count=await self._requests.in_month(partner),
@@ -388,8 +376,8 @@ def _counted(caller: Caller) -> str:
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
-    """Returns the caller's limits for a class of calls, None without one. With only ``partner-id``
-    they are half."""
+    """Returns the caller's limits for a class of calls; None if there are none. A caller with only
+    ``partner-id`` has half of them."""
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays
     return _halved(limits) if limits is not None and public else limits

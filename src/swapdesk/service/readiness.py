@@ -1,9 +1,5 @@
 """Checks whether the service is ready: the database, its clock, a worker for due orders, and the
-nodes of chains.
-
-All of them are probed together, at most once a second, and for at most ``PROBE_SECONDS`` each. The
-answer is public, so it only gives the state of each; the log says once why one does not answer.
-"""
+nodes of chains. The public answer only gives the state of each; the log says why."""
 
 from __future__ import annotations
 
@@ -34,18 +30,17 @@ T = TypeVar("T")
 
 PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
-"""If the oldest due order has been due for longer than this, in seconds, it is concluded that no
-worker runs."""
+"""Seconds that the oldest due order may be overdue before it is concluded that no worker runs."""
 ABSENT_SECONDS = 60.0
-"""Seconds without a sign of life in the store after which a worker counts as absent. More than a
+"""Seconds without a sign of life in the store after which a worker counts as absent; more than a
 restart takes."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """The work that waits in the store, by age in seconds: 0 if nothing waits, None if this
-    process's clock is wrong. ``untold`` are changes not yet sent on order streams. ``attended``: a
-    worker was seen lately."""
+    """The work that waits in the store. Ages are in seconds, 0 if nothing waits, None if this
+    process's clock is wrong. ``untold`` is about changes not yet sent on order streams.
+    ``attended`` is True if a worker was seen lately."""
 
     overdue: float | None
     untold: float | None
@@ -53,9 +48,9 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What the readiness probe looks at. ``backlog`` is None if the database did not answer;
-    ``works`` and ``clock_is_right`` then mean nothing. ``outgrown``: a newer release owns the
-    database."""
+    """What the readiness probe looks at. If the database did not answer, ``backlog`` is None, and
+    ``works`` and ``clock_is_right`` mean nothing. ``outgrown`` is True if the database belongs to a
+    newer release."""
 
     backlog: Backlog | None
     outgrown: bool
@@ -90,7 +85,8 @@ class Standing(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """``ready``, ``degraded`` (some chain nodes do not answer; still usable) or ``unready``."""
+        """``ready``, ``degraded`` (some chain nodes do not answer, which is still usable) or
+        ``unready``."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
         parts = (self.database, self.clock, self.worker)

@@ -21,7 +21,8 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""A query parameter that is never accepted as a credential; no operation has it (contract 2.4)."""
+"""Name of a query parameter that is never accepted as a credential; no operation has it (contract
+2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -36,8 +37,7 @@ class NoParameters(RequestModel):
 
 
 def names_api_key(query_string: bytes) -> bool:
-    """Returns True if a query string has a parameter named ``apiKey``. This also works for a
-    malformed query string."""
+    """Returns whether a query string, even a malformed one, has a parameter named ``apiKey``."""
     names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
     return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
 

@@ -13,10 +13,8 @@ from swapdesk.service.venues.registry import Venues
 
 
 class Shared(Struct, frozen=True):
-    """The objects that all parts of a service share.
-
-    ``rng`` draws ids, and decides between equally good alternatives.
-    """
+    """The objects that all parts of a service share. ``rng`` draws ids and decides between equal
+    alternatives."""
 
     store: Store
     catalog: ServiceCatalog
@@ -26,8 +24,7 @@ class Shared(Struct, frozen=True):
 
 
 class Room:
-    """Base class of the parts of a service that use the shared objects. A process has one instance
-    of each part."""
+    """Base class of the parts of a service; a process has one instance of each."""
 
     def __init__(self, shared: Shared) -> None:
         self._store = shared.store

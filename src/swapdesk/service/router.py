@@ -1,14 +1,9 @@
-"""The layer between the server and a handler, the same for every request.
+"""The layer between the server and a handler: operation, method, clock, credentials, rate limit and
+parameters are checked in this sequence.
 
-The steps are, in this order: find the operation, check the method, check this process's clock,
-check credentials (or take a payment, or check a signature), apply the rate limit, parse the
-parameters, call the handler. Every answer carries ``Date`` from the service's clock and
-``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
-
-Routes come from the operations table. There are no redirects: a trailing slash is another path
-(contract 1.3). HEAD and OPTIONS are answered 405 with ``Allow``, like every method that the table
-lacks, except for the preflight of a page (:mod:`~swapdesk.service.browsers`). Observers get the
-operation's name, never a value from the caller.
+Every answer carries ``Date`` and ``x-request-id``, refusals too. There are no redirects (contract
+1.3). HEAD and OPTIONS are answered 405, except for a page's preflight
+(:mod:`~swapdesk.service.browsers`).
 """
 
 from __future__ import annotations
@@ -67,8 +62,7 @@ from swapdesk.wire.price_tiers import PriceTier
 logger = logging.getLogger(__name__)
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
-"""Operations that ignore unknown parameters in the dialect of the public service, as that service
-does (contract 1.22)."""
+"""Operations that ignore unknown parameters in the public service's dialect (contract 1.22)."""
 
 
 _ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
@@ -76,8 +70,8 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 
 
 def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
-    """Returns an answer's JSON with its members named as in ``dialect``. Only partly converts the
-    OpenAPI document."""
+    """Returns an answer's JSON with its members named as in ``dialect``. The OpenAPI document is
+    converted only in part."""
     if dialect is Dialect.CONTRACT:
         return data
     if operation == "openapi":
@@ -89,8 +83,8 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Seen(Struct):
-    """What becomes known about a request while it is handled. ``admission`` is the rate limit's
-    state, None if unknown; ``paid`` are headers about a payment."""
+    """What becomes known about a request while it is handled. ``admission`` is the state of the
+    rate limit, None if unknown. ``paid`` are headers about a payment."""
 
     call: Call
     dialect: Dialect
@@ -100,8 +94,8 @@ class Seen(Struct):
     paid: _Headers = ()
 
     def refused(self, error: ServiceError) -> None:
-        """Records the rate-limit state of a call that was refused because a window is full; does
-        nothing for any other error."""
+        """Records the state of the rate limit if ``error`` is a full window; otherwise does
+        nothing."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
 
@@ -154,11 +148,8 @@ class Router:
         )
 
     def find(self, method: str, path: str) -> Found:
-        """Returns the operation of a request.
-
-        Raises NOT_FOUND for an unknown path, METHOD_NOT_ALLOWED with the header ``Allow`` for a
-        method that the path lacks.
-        """
+        """Returns the operation of a request. Raises NOT_FOUND for an unknown path,
+        METHOD_NOT_ALLOWED with the header ``Allow``."""
         prefix, rest = path[: len(self._prefix)], path[len(self._prefix) :]
         if prefix == self._prefix and rest.startswith("/"):
             methods = self._literal.get(rest)
@@ -192,8 +183,8 @@ _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "or
 _AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
     RateClass.EXCHANGE: RateClass.ATTEMPT
 }
-"""The rate class counted on arrival, by an operation's class: an exchange arrives as an attempt and
-counts as an exchange when it begins."""
+"""The rate class counted on arrival, by the operation's class. An exchange first counts as an
+attempt, and as an exchange when it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
@@ -206,13 +197,11 @@ class _Answer(Struct):
 _PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
 _NOT_NOW = "The service cannot answer at present. Try again."
 _GONE = _Answer(b"", 499, ())
-"""The answer recorded for a client that left before its request was complete. It is never sent; the
-status 499 is for the log."""
+"""The answer recorded, with status 499, for a client that left before its request was complete."""
 
 
 class Surface:
-    """The ASGI application that serves all paths under ``PREFIX``. Background tasks belong to the
-    application that contains it."""
+    """The ASGI application that serves all paths under ``PREFIX``, without background tasks."""
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
@@ -289,8 +278,8 @@ class Surface:
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
-        """Takes the payment for an order stream and returns the payer. None with credentials, or if
-        payments are not accepted."""
+        """Takes the payment for an order stream and returns the payer. None if there are
+        credentials, or payments are not accepted."""
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
@@ -395,8 +384,8 @@ class Surface:
         return await self._done(match, caller, request, seen, signed=signed)
 
     async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
-        """Returns the handler's answer to a call that may begin an exchange. Only then is it
-        counted, not if refused or repeated."""
+        """Returns the handler's answer to a call that may begin an exchange. The call is counted
+        only if it does."""
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
             result = await self._done(match, caller, request, seen, begins)
@@ -453,9 +442,9 @@ class Surface:
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
-        """Reserves the payment and yields the payer. The payment is settled if the block ends
-        normally, and released if it raises. Raises PaymentNeeded; after a failed settlement,
-        withhold the answer."""
+        """Reserves the payment and yields the payer. If the ``async with`` block ends normally, the
+        payment is settled; if it raises, the payment can be used again. Raises PaymentNeeded. After
+        a failed settlement the answer must be withheld."""
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
@@ -478,8 +467,8 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body and delivery of a validly signed webhook request. Others count against
-        the rate limit of their address."""
+        """Returns the body and delivery of a webhook request with a valid signature. A request with
+        a wrong one counts against the rate limit of its address."""
         try:
             source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)
@@ -565,8 +554,6 @@ def _no_handshake(method: str) -> ServiceError:
 
 
 def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
-    """Returns the answer with status 402: an empty object for a program, a page for a browser
-    (contract 3.6)."""
     headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
     person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
     if not person:

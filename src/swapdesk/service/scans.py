@@ -1,8 +1,5 @@
-"""Security scans of tokens.
-
-A token is scanned when a request for quotes or for ``GET /minMax`` names it, unless it has a
-verdict that is still valid; the answer never waits for the scan (contract 5.13).
-"""
+"""Security scans of tokens, made when a request for quotes or limits names a token without a valid
+verdict. The answer never waits for the scan (contract 5.13)."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
 """Time after which a token may be scanned again if its scan failed."""
 CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
-"""Time for which a scan is reserved for the process that began it; another may scan afterwards."""
+"""Time for which a scan is reserved for the process that began it. Then another may scan."""
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +33,9 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Scans tokens for security, each in one process, and keeps the verdicts. None are made without
-    ``scanner``. An expired verdict is used until replaced; ``expires_at`` shows its age."""
+    """Scans tokens for security and shares the verdicts among processes. Without ``scanner``
+    nothing is scanned. An expired verdict is used until there is a newer one; ``expires_at`` shows
+    its age."""
 
     def __init__(
         self, catalog: ServiceCatalog, store: Store, scanner: TokenScanner | None, clock: Clock
@@ -48,8 +46,7 @@ class TokenScans:
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, int] = {}
-        """For each token id, the time at which the verdict that was read from the store expires, in
-        microseconds since 1970."""
+        """When the verdicts read from the store expire, by token id, in microseconds since 1970."""
 
     async def catch_up(self) -> None:
         """Takes over the verdicts that other processes and earlier runs have stored. Raises
@@ -59,8 +56,8 @@ class TokenScans:
             self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:
-        """Begins a scan of each of these tokens whose verdict is missing or expired; does nothing
-        without a scanner."""
+        """Begins a scan of each token whose verdict is missing or expired; does nothing without a
+        scanner."""
         if self._scanner is None:
             return
         for token in tokens:

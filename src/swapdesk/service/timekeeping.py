@@ -1,11 +1,5 @@
-"""Compares the clock of this process with the database's clock, which is the same for all
-processes.
-
-If this process's clock is ahead, orders and bundles would expire although their payers are still in
-time. If it is behind, a quote would be accepted although its price is long outdated. In both cases
-calls would be counted in the wrong rate-limit windows. So a process whose clock is wrong does
-nothing that depends on time.
-"""
+"""Compares the clock of this process with the database's, which all processes share. A process with
+a wrong clock does nothing that depends on time, such as expiry or rate limits."""
 
 from __future__ import annotations
 
@@ -22,8 +16,8 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Knows whether this process's clock agrees with the database's, within ``tolerance``. None,
-    for a service's only process, means always."""
+    """Knows whether this process's clock agrees with the database's, within ``tolerance``. If that
+    is None, this is the service's only process, and its clock counts as right."""
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
         self._store = store

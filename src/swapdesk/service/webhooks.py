@@ -1,11 +1,8 @@
-"""Events that venues and bundlers send to the service (contract 15).
+"""Events that venues and bundlers send to the service (contract 15), authenticated by a signature
+(:mod:`~swapdesk.wire.webhook_signature`).
 
-An event only hints that an order, or an operation of a bundle, has changed. The worker then asks
-the venue itself, as it also does without events. So an event that is forged, repeated, late or out
-of order changes neither money nor a state, and a lost one costs only time.
-
-The sender is authenticated by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes
-of the body. Events with the same id count once.
+An event is only a hint to ask the venue. A forged, repeated or late one changes neither money nor a
+state, and a lost one costs only time.
 """
 
 from __future__ import annotations
@@ -32,12 +29,10 @@ from swapdesk.wire.webhook_signature import (
 from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 BUNDLER = "bundler"
-"""The source of events about operations of bundles; every other source is a venue, with events
-about orders."""
+"""The source of events about bundles; every other source is a venue, with events about orders."""
 
 _LEG = re.compile(r"([0-9A-Za-z]{1,64}):", re.ASCII)
-"""Pattern of the key by which a venue knows an order's leg: this service's id of the order, a
-colon, and the leg's name."""
+"""Pattern of a leg's key at a venue: the order's id, a colon, and the leg's name."""
 
 
 class Delivery(Struct, frozen=True):
@@ -52,10 +47,8 @@ class Delivery(Struct, frozen=True):
 
 
 class Webhooks:
-    """Checks webhook events, and wakes ``worker`` or ``bundles`` for them.
-
-    ``secrets`` maps the source of an event to its signing secret.
-    """
+    """Checks webhook events, and wakes ``worker`` or ``bundles`` for them. ``secrets`` are signing
+    secrets by source."""
 
     def __init__(
         self,
@@ -72,8 +65,9 @@ class Webhooks:
         self._bundles = bundles
 
     def claimed(self, source: str, headers: Headers) -> Delivery:
-        """Returns the delivery that headers describe, not yet verified. Raises NOT_FOUND for an
-        unknown source, INVALID_API_CREDENTIALS for bad headers or a wrong time."""
+        """Returns the delivery that the headers describe, not yet verified. Raises NOT_FOUND for an
+        unknown source, INVALID_API_CREDENTIALS for wrong headers or a timestamp too far from
+        now."""
         now = self._clock.now().timestamp()
         if source not in self._secrets:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
@@ -93,16 +87,16 @@ class Webhooks:
         return Delivery(source, event_id, timestamp, signatures)
 
     def verified(self, claimed: Delivery, body: bytes) -> Delivery:
-        """Returns ``claimed`` if its signature was made with the source's secret. Raises
-        INVALID_API_CREDENTIALS if not."""
+        """Returns ``claimed`` if the source's secret signed it. Raises INVALID_API_CREDENTIALS if
+        not."""
         secret = self._secrets[claimed.source]
         if not is_signed(secret, claimed.event_id, claimed.timestamp, body, claimed.signatures):
             raise _unsigned()
         return claimed
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
-        """Wakes the worker or the watch of bundles that the event concerns; a repeated event does
-        nothing. Raises VALIDATION_ERROR if body and header name different ids."""
+        """Wakes the worker, or the watch of bundles, for the event; does nothing for a repeated
+        event. Raises VALIDATION_ERROR if body and header name different ids."""
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
         ends = delivery.ends + timedelta(seconds=1)
@@ -123,8 +117,6 @@ class Webhooks:
 
 
 def _unsigned() -> ServiceError:
-    """Returns the error for a rejected signature, the same for every cause so that a forger learns
-    nothing."""
     return ServiceError(
         ErrorCode.INVALID_API_CREDENTIALS,
         "The signature of this event is missing, wrong, too old or too early.",

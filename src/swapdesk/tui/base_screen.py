@@ -1,10 +1,6 @@
-"""The base of every screen of the desk.
-
-Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
-money line (where the funds are and who acts next), keys. A subclass provides the body, its verbs
-(commands with keys) and a method for each verb. A key that moves money works only if the screen has
-not changed for 0.3 s. If the terminal is too small, a message covers the screen.
-"""
+"""The base of every screen of the desk. Rows from the top: frame, frame rule, body (with an
+optional side panel), bottom rule or notice, money line (where the funds are and who acts next),
+keys."""
 
 from __future__ import annotations
 
@@ -59,15 +55,15 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Returns the verbs (commands with keys) of a screen: ``own``, then those of every screen whose
-    id is not among ``own``."""
+    """Returns the verbs (commands with keys) of a screen: ``own``, then those that work on every
+    screen, unless ``own`` has one with the same id."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
     """The verbs (commands with keys) of one screen. ``standings`` returns their present states,
-    such as locked or hidden; ``keymap`` the keys that the user configured, by verb id."""
+    ``keymap`` the user's keys by verb id."""
 
     def __init__(
         self,
@@ -152,8 +148,8 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """Returns the key of ``verb`` as it is drawn, for example ``esc``. A key that the user
-        configured comes before the usual one."""
+        """Returns the key of ``verb`` as it is drawn, for example ``esc``: the user's own key or
+        else the usual one."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
@@ -184,8 +180,8 @@ class StillnessGuard(Struct):
         self._changed = self.clock.monotonic()
 
     def refusal(self, step: str) -> str | None:
-        """Returns why a key that moves money does not work now, as a sentence; None if it works.
-        ``step`` is the action that the footer names."""
+        """Returns why a key that moves money does not work now; None if it works. ``step`` is the
+        action that the footer names."""
         if step != self.step:
             return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
@@ -224,7 +220,7 @@ WARNING_SECONDS = 10.0
 
 class DeskScreen(Screen[None]):
     """The base of a screen. A subclass lists its commands in ``VERBS`` and has a ``do_*`` method
-    for each; the application carries out the others."""
+    for each."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -257,8 +253,8 @@ class DeskScreen(Screen[None]):
         verb: Verb
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
-        """Makes the key bindings of a new screen class, or none if ``bare`` is True. Raises
-        TypeError if a verb acts on :attr:`current` but the class does not define it."""
+        """Makes the key bindings, or none if ``bare`` is True. Raises TypeError if a verb acts on
+        :attr:`current` but the class does not define it."""
         if not bare:
             if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
                 raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
@@ -292,7 +288,8 @@ class DeskScreen(Screen[None]):
     # what a subclass fills in
 
     def compose_body(self) -> Iterable[Widget]:
-        """Returns the widgets of the body. Each leaves a margin of two cells at its own sides."""
+        """Returns the widgets of the body. Each widget itself leaves a margin of two cells at its
+        sides."""
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
@@ -306,8 +303,8 @@ class DeskScreen(Screen[None]):
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns what verbs cost, why they are locked, or that they are hidden. A verb that is
-        missing from the result works."""
+        """Returns what verbs cost, why they are locked, or that they are hidden. Verbs that are
+        missing from the result work."""
         return {}
 
     @property
@@ -347,7 +344,7 @@ class DeskScreen(Screen[None]):
 
     async def action_command(self, name: str) -> None:
         """Carries out the verb with the id ``name``. If it is locked, or moves money while the
-        screen has just changed, only shows why."""
+        screen has just changed, only a notice says why."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -407,7 +404,6 @@ class DeskScreen(Screen[None]):
         return self._frame.state
 
     def set_frame(self, state: FrameState) -> None:
-        """Redraws the header from ``state``."""
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
@@ -425,8 +421,8 @@ class DeskScreen(Screen[None]):
         next_short: str = "",
         urgent: bool = False,
     ) -> None:
-        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. Narrow screens get the
-        short texts. ``urgent`` draws the next step in bold."""
+        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line, or the short texts on
+        narrow screens."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
@@ -450,9 +446,8 @@ class DeskScreen(Screen[None]):
         short: str = "",
         keep: bool = True,
     ) -> None:
-        """Shows ``text`` as a notice, or ``short`` if there is no room. A notice disappears early
-        when :meth:`settle_notice` gets a value other than ``about``. ``keep`` adds it to the
-        log."""
+        """Shows ``text`` as a notice, or ``short`` if there is no room. ``keep`` adds the notice to
+        the log. :meth:`settle_notice` clears it once its subject is no longer ``about``."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
@@ -546,8 +541,6 @@ class DeskScreen(Screen[None]):
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
-        """Returns the key that opens the help in the present focus; empty if a text field would
-        take every such key as text."""
         field = self.focused
         for key in self.verbs.keys(KEYS):
             shown = shown_key(key)

@@ -1,9 +1,5 @@
-"""The glyphs that the desk draws, each one cell wide, their ASCII forms, and the base of
-enumerations whose members are drawn as a glyph.
-
-Widgets always write the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII of the same
-width, so both sets share one layout.
-"""
+"""The glyphs that the desk draws, each one cell wide, and their ASCII forms. Widgets always write
+the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII of the same width."""
 
 from __future__ import annotations
 
@@ -110,8 +106,7 @@ _PLAIN = ("C", "POSIX")
 def automatic_set(
     encoding: str | None = None, environ: Mapping[str, str] | None = None
 ) -> GlyphSet:
-    """Returns ASCII if the locale is C or the output is not UTF-8, otherwise Unicode. Arguments
-    that are None are taken from the process."""
+    """Returns ASCII if the locale is C or the output is not UTF-8, otherwise Unicode."""
     if _is_plain(os.environ if environ is None else environ):
         return GlyphSet.ASCII
     written = encoding or getattr(sys.__stdout__, "encoding", None)

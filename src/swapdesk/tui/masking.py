@@ -1,9 +1,7 @@
 """Hides the amounts and addresses of a drawn line behind dots, for users who hide amounts.
 
-Every amount becomes the same number of dots, whatever its size; the gaps in the line grow or shrink
-to make up for it. Only the drawing changes, not what is copied, stored or sent. A number is an
-amount if ``notation.hidden_amounts`` says so or if it is in a column of amounts. This module is
-loaded only if amounts are hidden.
+Every amount becomes the same number of dots, whatever its size. Only the drawing changes, not what
+is copied, stored or sent. This module is loaded only if amounts are hidden.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ MaskEdit = tuple[int, int, str]
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
     """Returns the edits that replace every amount in ``text`` by :data:`DOTS`, from left to right.
-    ``hidden`` is ``text`` with ``HIDDEN`` in place of each character of an amount."""
+    In ``hidden``, each character of an amount is ``HIDDEN``."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
     """Cells by which the edits make the line too long, and the last gap or None."""
@@ -53,8 +51,8 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Appends an edit that makes the line ``owed`` cells shorter in ``gap``, or longer if negative.
-    Returns how many cells could not be removed."""
+    """Appends an edit that makes the line ``owed`` cells shorter in ``gap``, or longer if ``owed``
+    is negative. Returns how many cells could not be removed."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -78,7 +76,7 @@ KEPT = 4
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
     """Returns ``line`` with its amounts and addresses hidden behind dots. It may grow by ``room``
-    cells. ``known`` returns True for the symbol of a token."""
+    cells."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -87,8 +85,6 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
 
 
 def _hidden(text: str, known: Known) -> str:
-    """Returns ``text`` in the same length, with ``HIDDEN`` in place of each character of an amount
-    and dots in the middle of addresses."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = hide_named_amounts(text)

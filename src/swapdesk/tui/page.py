@@ -40,8 +40,7 @@ Answer = TypeVar("Answer")
 
 class Page(DeskScreen):
     """A page of the running desk. A subclass sets ``NAME`` and, in ``SPENDS``, the kind of API
-    calls that its keys make. A page that is out of view is not told of changes, but later learns
-    that balances changed."""
+    calls that its keys make."""
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
@@ -129,8 +128,8 @@ class Page(DeskScreen):
         """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called on the page in view when the orders with the service ids ``ids`` changed. ``ids``
-        is empty if the state of the order stream or a create request changed."""
+        """Called on the page in view when the orders with the service ids ``ids`` changed, or with
+        no ids when the order stream or a create request changed."""
 
     def swaps_changed(self) -> None:
         """Called on the page in view when a swap that is being signed made a step, needs the user,
@@ -149,7 +148,7 @@ class Page(DeskScreen):
 
     def fills_wallet(self) -> None:
         """Records that this page may fill the sandbox's wallet, so that other pages read their
-        balances again. Does nothing on a live desk."""
+        balances again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
@@ -176,8 +175,8 @@ class Page(DeskScreen):
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
         """Awaits ``question`` in a worker and passes its result to ``answered``. A new call cancels
-        the worker of the same ``group``. A ClientError, or an error of a type in ``failures``, goes
-        to ``failed``; without ``failed`` a ClientError becomes a notice."""
+        the worker of the same ``group``. ``failed`` gets a ClientError or an error in ``failures``;
+        without ``failed``, a ClientError becomes a notice."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -304,8 +303,8 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """Returns what the header shows about API calls of the kind ``spends``: the rate limit with the
-    fewest calls left, or else the calls of this hour. None if there is neither."""
+    """Returns what the header shows about API calls of one kind: the rate limit with the fewest
+    calls left, or else the calls of this hour. None if there is neither."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -315,8 +314,6 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """Returns ``shown``, the present header, if ``state`` differs from it only in ages or in a read
-    budget that is not low; otherwise ``state``."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:

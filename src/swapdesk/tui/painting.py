@@ -1,8 +1,6 @@
 """Paints a line of text spans: roles become colours, the line becomes a strip of cells, and amounts
-and addresses are masked if the user hides them.
-
-Masking (``masking``) happens here, right before cells are painted, so no page can forget it.
-"""
+and addresses are masked if the user hides them. Masking happens right before cells are painted, so
+no page can forget it."""
 
 from __future__ import annotations
 
@@ -51,14 +49,14 @@ def selected_style(app: App[object]) -> Style:
 
 def body_style(app: App[object]) -> Style:
     """Returns the style of plain text on the screen's background, for rows in a widget with a
-    different one."""
+    different background."""
     variables = app.theme_variables
     return _body(variables["foreground"], variables["background"])
 
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
-    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``.
-    Amounts are masked and glyphs become ASCII if the application says so."""
+    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``, with
+    amounts masked if the user hides them."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.

@@ -1,13 +1,9 @@
 """One run of the desk: it is opened from disk, connected to its service, and reconnected.
 
-After the first frame the catalogue is loaded first, so that tokens can be searched from the cache.
-Heavy imports follow: models and journal, then the client. An import holds the interpreter, even in
-a thread, and would delay keys. Therefore modules are imported one at a time, in pauses between
-keys.
-
-On the sandbox profile the session starts its sandbox, and restarts it if it disappears. A live
-service is only connected to. The user agrees to real money once a session, by typing a word before
-the first create.
+Heavy modules are imported after the first frame, one at a time in pauses between keys, because an
+import holds the interpreter even in a thread. On the sandbox profile the session starts its
+sandbox, and restarts it if it disappears. The user agrees to real money once a session, by typing a
+word before the first create request.
 """
 
 from __future__ import annotations
@@ -89,9 +85,8 @@ PATIENCE_SECONDS = 1.5
 
 
 class KeyRest:
-    """Waits for pauses between key presses, for at most ``patience`` seconds in total. :meth:`key`
-    is called at every key. Seconds are those of the event loop, because the desk's clock may run
-    faster."""
+    """Waits for pauses between key presses, for at most ``patience`` seconds of the event loop in
+    total. :meth:`key` is called at every key."""
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest
@@ -178,8 +173,7 @@ def starting_words(*, live: bool, done: int) -> str:
 
 
 class Session:
-    """One run of the desk: the desk, its connection, and how far its start has come. ``catalog`` is
-    set before the first step is done, ``desk`` with it, and ``link`` before the third."""
+    """One run of the desk: the desk, its connection, and how far its start has come."""
 
     def __init__(
         self,
@@ -248,7 +242,7 @@ class Session:
 
     async def begin(self, changed: Callable[[], object]) -> bool:
         """Opens the desk and connects it; calls ``changed`` after each step. Returns False after an
-        expected failure, with its cause in ``reason``. Other exceptions pass."""
+        expected failure, with its cause in ``reason``; raises any other."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -379,8 +373,6 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """Returns the exceptions that a start may raise for ordinary reasons. Any other one is a
-    defect."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

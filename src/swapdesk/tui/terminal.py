@@ -81,8 +81,8 @@ all."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
-    """Returns how a copied text gets from this terminal to the clipboard. ``environ`` None takes
-    the process's variables. Inside tmux or screen the result names that program."""
+    """Returns how a copied text gets from this terminal to the clipboard. Inside tmux or screen the
+    result names that program."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
         return "tmux"
@@ -109,7 +109,7 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
     """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. A value of
-    several words is not shown. Warns if tmux or screen may not pass the copy on."""
+    several words is not shown."""
     groups = address_groups(value)
     said = f"Copied {label} {value}"
     if len(value.split()) > 1:
@@ -138,7 +138,7 @@ _TMUX_FROM = (3, 4)
 
 def draws_links(environ: Mapping[str, str]) -> bool:
     """Returns True if the terminal is known to draw links (OSC 8). ``FORCE_HYPERLINK`` decides
-    alone if it is ``0`` or ``1``. ``environ`` None takes the process's variables."""
+    alone if it is ``0`` or ``1``."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -220,8 +220,8 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Returns True if ``data`` ends the paste again before a new one starts. The end sequence
-    before it was then part of the pasted text."""
+    """Returns True if ``data``, the input after the end sequence of a paste, has another end
+    sequence before a new paste starts."""
     return END in data.partition(START)[0]
 
 
@@ -242,8 +242,6 @@ class GuardedParser(XTermParser):
 
 
 def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Returns a factory of decoders that replace invalid bytes by U+FFFD, so that no paste can end
-    the desk."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -251,8 +249,6 @@ _CELLS = "swapdesk-cells"
 
 
 def _fill_cells(error: UnicodeError) -> tuple[str, int]:
-    """Replaces unencodable text by as many question marks as it takes cells, and returns the index
-    to continue at."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "?" * cell_len(error.object[error.start : error.end]), error.end
@@ -264,7 +260,7 @@ codecs.register_error(_CELLS, _fill_cells)
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
     """Returns a subclass of ``base`` that reads through :class:`GuardedParser` and draws on
-    standard output. A driver without an input thread stays unchanged."""
+    standard output."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
@@ -391,8 +387,6 @@ class SafeApp(App[ReturnType]):
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
-        """The screens that are visible behind the screen in view. Textual itself would lay out the
-        next screen even if nobody sees it."""
         opaque = self.screen.styles.background.a == 1
         return [] if opaque else super()._background_screens
 
@@ -459,8 +453,8 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows ``message``, without interpreting markup, in the screen's notice row or else in
-        Textual's own way. ``keep`` adds it to the log of notices."""
+        """Shows ``message`` as a notice, without interpreting markup. ``keep`` adds it to the log
+        of notices."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)
@@ -483,7 +477,7 @@ class SafeApp(App[ReturnType]):
 
     def copy_value(self, label: str, value: str) -> str:
         """Copies ``value`` to the clipboard and returns the notice about it. Without a clipboard, a
-        panel shows the value for selecting. ``label`` names the value, as ``address``."""
+        panel shows the value for selecting."""
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)

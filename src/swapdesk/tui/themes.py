@@ -1,8 +1,5 @@
 """Turns palettes (files of colours) into Textual themes. The variables of a theme are the desk's
-roles, such as ``muted`` or ``rule``.
-
-A QR code is black on white in every palette.
-"""
+roles, such as ``muted`` or ``rule``."""
 
 from __future__ import annotations
 
@@ -42,9 +39,8 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``. Missing colours come
-    from the desk's dark or light palette. Raises FileNotFoundError if the desk's palettes are not
-    installed."""
+    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``, and completes their
+    colours. Raises FileNotFoundError if the desk's palettes are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {

@@ -568,12 +568,6 @@ def test_only_who_left_no_refund_address_is_asked_for_one(stuck: dict[str, objec
     assert "no address" not in body_of(known)
 
 
-def test_a_swap_on_a_chain_is_not_told_as_a_payment_to_an_address() -> None:
-    seen = Case("chain-awaited", "the chain", "wallet", {**WITH_COIN, **DEX}, paid=paid())
-    assert seen.diagnosis().rule == "chain-awaited"
-    assert "address" not in body_of(seen)
-
-
 @each_row(
     ("facts", "shown", "said"),
     [
@@ -591,12 +585,28 @@ def test_an_amount_that_may_not_be_what_came_is_not_said_to_have_come(
     assert body_of(told).startswith(said)
 
 
-def test_an_order_that_is_not_private_is_not_asked_to_be_paid() -> None:
-    one = Case("not-private", "you", "", {"anonymous": False}, route="private")
-    assert one.diagnosis().rule == "not-private"
-    body = body_of(one)
-    assert "Do not pay this order" in body
-    assert not has("pay exactly", body)
+@each_row(
+    ("case", "said", "unsaid"),
+    [
+        # A swap on a chain is not told as a payment to an address.
+        (
+            Case("chain-awaited", "the chain", "wallet", {**WITH_COIN, **DEX}, paid=paid()),
+            "",
+            "address",
+        ),
+        # An order that is not private is not asked to be paid.
+        (
+            Case("not-private", "you", "", {"anonymous": False}, route="private"),
+            "Do not pay this order",
+            "pay exactly",
+        ),
+    ],
+)
+def test_what_is_no_plain_order_is_not_told_as_one(case: Case, said: str, unsaid: str) -> None:
+    assert case.diagnosis().rule == case.rule
+    body = body_of(case)
+    assert said in body
+    assert unsaid not in body.lower()
 
 
 def test_a_silent_service_is_told_before_what_was_heard_last() -> None:

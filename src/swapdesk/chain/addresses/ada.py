@@ -1,8 +1,5 @@
-"""Cardano addresses: the Shelley form in bech32 and the Byron form in base58 with a CRC (CIP-19).
-
-A Byron address is CBOR (RFC 8949). The reader here is strict and supports only what these addresses
-need.
-"""
+"""Cardano addresses: the Shelley form in bech32 and the Byron form in base58, which contains CBOR
+(CIP-19, RFC 8949)."""
 
 from __future__ import annotations
 

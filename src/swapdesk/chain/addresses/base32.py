@@ -1,8 +1,7 @@
 """Addresses in base32: Stellar's StrKey (SEP-23) and Algorand's.
 
-Of the types of StrKey only an account is accepted; each other type is recognised by name and
-refused. A muxed address is refused, too, because it contains a memo id. The desk sends the memo in
-a field of its own, and that memo could differ from the memo id in the address.
+A muxed address is refused, because the memo id in it could differ from the memo that the desk
+sends.
 """
 
 from __future__ import annotations

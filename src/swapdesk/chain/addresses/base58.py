@@ -1,8 +1,5 @@
-"""Base58 and Base58Check with a given alphabet.
-
-The callers limit the length of a text, because the time to decode it grows with the square of its
-length.
-"""
+"""Base58 and Base58Check with a given alphabet. Callers must limit the length of a text, because
+decoding time grows with its square."""
 
 from __future__ import annotations
 

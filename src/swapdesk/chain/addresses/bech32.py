@@ -87,7 +87,7 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index in ``data`` of the character that, if it alone is wrong, explains the wrong
+    """Returns the index in ``data`` of the wrong character, if a single one explains the wrong
     checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
     if any(character not in CHARSET for character in data):
         return None
@@ -102,8 +102,9 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
 
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
-    """Splits values of ``width`` bits into values of ``target`` bits. With ``pad``, zero bits fill
-    up the last value. Without, Bech32Error is raised for leftover bits other than zero padding."""
+    """Splits values of ``width`` bits into values of ``target`` bits. If ``pad`` is True, zero bits
+    fill up the last value. If False, Bech32Error is raised for leftover bits that are no zero
+    padding."""
     accumulator = bits = 0
     result = []
     for value in values:
@@ -143,9 +144,9 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem for mixed case or a character outside
-    the alphabet. ``name`` names the form in the message. The first ``prefix_length`` characters may
-    be outside the alphabet."""
+    """Returns the text in lower case. Raises AddressProblem for mixed case or a foreign character;
+    the message calls the form ``name``. The first ``prefix_length`` characters are exempt from the
+    alphabet."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
         if character.isalpha() and character.isupper() != upper:

@@ -1,13 +1,7 @@
-"""Addresses of Bitcoin and of chains that use its forms: Litecoin, Dogecoin, Dash, Bitcoin Cash,
-Tron.
+"""Addresses of Bitcoin, Litecoin, Dogecoin, Dash, Bitcoin Cash and Tron (BIP 173, BIP 350).
 
-A Base58Check address contains one version byte and a hash of twenty bytes. A bech32 address
-contains a witness version and its program (BIP 173, BIP 350). Bitcoin Cash has CashAddr, a code of
-its own in bech32's alphabet.
-
-Some forms belong to two chains. An old Litecoin script address starts with 3 and is a Bitcoin
-address, too. An old Bitcoin Cash address is also a Bitcoin address. Both forms are refused, because
-the text does not tell which chain was meant.
+Old Litecoin script addresses and old Bitcoin Cash addresses are refused, because they are also
+Bitcoin addresses.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Checks recipient and refund addresses locally; no rule of a server can make the check accept
 more.
 
-A refused text is named if it is something known: another chain's address, a form that no payout
-goes to, or a private key.
-
-The service's own pattern (``addressValidation``, contract 5.1) is a second filter, which can only
-refuse more. It runs in pydantic's Rust engine, in linear time and with a size limit on the compiled
-form, because Python's ``re`` would hang on ``^([a-z]+)*$``. If the engine does not support a
-pattern (lookaround, backreference), the local check alone decides.
+The service's pattern (``addressValidation``, contract 5.1) is a second filter. It runs in
+pydantic's Rust engine, in linear time; an unsupported pattern is ignored.
 """
 
 from __future__ import annotations
@@ -113,8 +108,8 @@ def _proof(kind: AddressKind, reading: ParsedAddress) -> Proof:
 def _refuse_better_proof(
     asked: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
-    """Raises AddressProblem if the text fits another kind of address better than ``asked``. For
-    example, 32 bytes of base58 can be a Solana or an Osmosis address."""
+    """Raises AddressProblem if the text fits another kind of address better than ``asked``, the
+    expected kind. For example, 32 bytes of base58 can be a Solana or an Osmosis address."""
     if asked.proof is Proof.CHECKSUM:
         return
     phrase = recognise(text, asked, kinds_by_proof(asked.proof))
@@ -137,8 +132,6 @@ def _mistyped(text: str) -> str:
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
-    """Reads the text as an address of this kind. A burn or system address, which the reader
-    refuses, is returned as an address."""
     try:
         return kind.read(text)
     except AddressProblem as problem:
@@ -221,8 +214,6 @@ def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | No
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
-    """Returns a noun phrase for the address, such as ``a Bitcoin address``, with its own network if
-    known: ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called
     return f"{with_article(reading.network)} address"
@@ -240,8 +231,6 @@ def secret_warning(text: str) -> str:
 
 
 def _secret_or_address(text: str) -> str:
-    """Returns the warning for sixty-four hexadecimal digits: a private key, a transaction hash or,
-    on some chains, an address."""
     called = [
         kind.called
         for kind in ADDRESS_KINDS.values()
@@ -262,7 +251,8 @@ UNSUPPORTED = (
 
 def pattern_fits(pattern: str, text: str) -> bool | None:
     """Returns whether the whole text matches a pattern from the service; None for an unsupported
-    pattern. Never raises. Texts above 256 characters or outside printable ASCII never match."""
+    pattern. Never raises. Texts longer than 256 characters or outside printable ASCII never
+    match."""
     usable = len(pattern) <= MAX_PATTERN and _is_printable(pattern)
     validator = _compiled(pattern) if usable else None
     if validator is None:

@@ -1,8 +1,5 @@
-"""Account addresses of Cosmos chains: bech32 with a prefix for each chain (Cosmos SDK).
-
-The account of an address exists on other Cosmos chains, too, but a payout to the wrong chain
-arrives where nobody looks. A chain is identified by its name in the catalogue.
-"""
+"""Account addresses of Cosmos chains: bech32 with a prefix for each chain. The same account exists
+on other Cosmos chains, but a payout to the wrong chain arrives where nobody looks."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
 """How an address is shown, which addresses could be mistaken for each other, and explorer links.
 
-An address is shown in groups of four characters, so that a person can compare it. A name of words
-is shown in one piece. In address poisoning an attacker generates an address whose ends equal those
-of an address that the victim has paid, because people compare the ends. Names are read as a whole,
-so that two names look alike if their characters look alike on the screen.
-
-The template of an explorer link (contract 5.1) is text from a server. Only an ``https`` link to a
-named public host is accepted, and the value is percent-encoded. For anything else the link is None,
-and none is offered.
+Addresses are shown in groups of four characters. Attackers generate addresses whose ends equal
+those of a known one. An explorer link (contract 5.1) is offered only to a known host.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""The definition of a kind of address: one object with everything that depends on the kind.
+"""The definition of a kind of address: one object with everything that depends on the kind. A new
+kind needs a module with an :class:`AddressKind` and a row in ``kinds``.
 
-A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. No other code tests for
-the name of a kind: checks, memos, payment links, explorers, look-alikes, the display and the
-sandbox's addresses are read from the object.
-
-A verdict names the place and the reason of a fault. It never proposes a corrected character,
-because a person who accepts a wrong proposal pays a stranger.
+No check proposes a corrected character, because a person who accepts a wrong one pays a stranger.
 """
 
 from __future__ import annotations
@@ -171,8 +167,8 @@ class Network(Struct, frozen=True):
 
 
 class MemoRule(Struct, frozen=True):
-    """The rules for the memo of a payment (contract 5.4). ``largest`` limits chains whose memos are
-    numbers. Up to ``largest_id``, a number is a memo id instead of text. ``per_client`` is True if
+    """The rules for the memo of a payment (contract 5.4). If ``largest`` is set, memos are numbers
+    up to it. If ``largest_id`` is set, a number up to it is a memo id. ``per_client`` is True if
     exchanges tell clients apart by memo."""
 
     label: str
@@ -230,8 +226,8 @@ LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
 
 
 class LinkForm(Struct, frozen=True):
-    """The form of the payment links of one URI scheme. Links are only read if ``begin`` is empty,
-    and cannot name a token if ``contract`` is empty. ``amount``, ``units``, ``address``,
+    """The form of the payment links of one URI scheme. If ``begin`` is empty, such links are only
+    read; if ``contract`` is empty, they cannot name a token. ``amount``, ``units``, ``address``,
     ``contract`` and ``memo`` are names of parameters."""
 
     begin: str = ""
@@ -289,7 +285,8 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
 
 class AddressKind(Struct, frozen=True, kw_only=True):
     """A kind of address: its reader, its names in sentences, and all else that depends on the kind
-    (contract 5.1). The reader may accept less than ``shape``, the service's pattern, or more."""
+    (contract 5.1). ``shape``, the service's pattern, may refuse addresses that the reader
+    accepts."""
 
     name: str
     chain: str

@@ -1,8 +1,5 @@
-"""The kinds of addresses, one row each, and functions that take the name of a kind.
-
-Addresses and transaction hashes that are made from a seed have the right form and checksum, but no
-private key exists for them.
-"""
+"""The kinds of addresses, and functions that take a kind's name. Generated addresses and hashes
+have the right form, but no private key exists for them."""
 
 from __future__ import annotations
 

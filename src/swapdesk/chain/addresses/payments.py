@@ -1,22 +1,12 @@
-"""Memos, destination tags and payment links: what a payment needs beside its address.
+"""Memos, destination tags and payment links: what a payment needs beside its address (contract
+5.4).
 
-A payment to an exchange without its memo may never be credited, so an empty memo needs a typed
-phrase. Each chain has its own word and bounds for memos; a text that no transaction of the chain
-can carry is refused (contract 5.4). If a program seems to have changed a memo on its way through a
-file, the verdict has a doubt, and sending the memo needs consent.
+Without its memo, a payment to an exchange may never be credited, so an empty memo needs a typed
+phrase. A link always names the token; if its scheme cannot, there is no link.
 
-A link always names the token. If its scheme cannot do so, there is no link, because the amount
-would be paid in the chain's own coin.
-
-Sources for writing: BIP 21 (Bitcoin and chains that adopted it), ERC-681, the Solana Pay
-specification, Monero's ``uri_spec``, the ``xrpl`` links that XRP Ledger wallets document, SEP-7,
-the ``ton://transfer`` links of the TON documentation, ARC-26. ``tron:`` has no specification:
-wallets read it in the form of BIP 21.
-
-Reading has the same sources, and two forms that only name a chain: EIP-3770 (``base:0x…``) and
-CAIP-10 (``eip155:8453:0x…``). Parts of a link that cannot be kept are listed in ``unused``. A link
-that asks for more than a payment (a contract call, a website, an unknown condition) is refused. The
-callers check whether the address, the chain and the token are the right ones.
+Sources: BIP 21, ERC-681, Solana Pay, Monero's ``uri_spec``, the ``xrpl`` links of XRP Ledger
+wallets, SEP-7, the ``ton://transfer`` links of the TON documentation, ARC-26. ``tron:`` is read
+like BIP 21. EIP-3770 (``base:0x…``) and CAIP-10 (``eip155:8453:0x…``) are only read.
 """
 
 from __future__ import annotations
@@ -269,7 +259,7 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 class LinkedPayment(Struct, frozen=True, kw_only=True):
     """The payment that a link asks for; ``address`` is not checked. The amounts are None if the
     link states none. An amount without ``contract`` is in the chain's coin. ``unused`` lists parts
-    that this desk cannot carry out."""
+    of the link that a payment from here cannot carry."""
 
     address: str
     kind: str = ""

@@ -1,8 +1,5 @@
-"""Monero main network addresses: standard, integrated and subaddresses.
-
-Monero's base58 encodes each block of 8 bytes as 11 characters, so that a length is exact and a
-leading zero needs no special digit. The checksum is the first four bytes of Keccak-256.
-"""
+"""Monero main network addresses: standard, integrated and subaddresses, in Monero's own base58 with
+a Keccak-256 checksum."""
 
 from __future__ import annotations
 

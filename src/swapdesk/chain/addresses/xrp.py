@@ -1,8 +1,5 @@
-"""XRP Ledger classic addresses; an X-address is recognised and refused.
-
-The desk sends address and destination tag as two fields. An X-address contains a tag, which could
-differ from the one in the field.
-"""
+"""XRP Ledger classic addresses. An X-address is refused, because the tag in it could differ from
+the tag that the desk sends."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Calls of the venues' contracts: routers that swap along pools, the settlement of signed orders,
-and the portal, which locks tokens for a payout on another chain."""
+"""Calls of the venues' contracts: routers, the settlement of signed orders, and the cross-chain
+portal."""
 
 from __future__ import annotations
 

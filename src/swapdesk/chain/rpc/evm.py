@@ -1,12 +1,8 @@
-"""Client of an EVM node: reads, simulated calls and signed transactions, as JSON-RPC. Answers are
-read strictly.
+"""Client of an EVM node: reads, simulated calls and signed transactions, each sent once, within a
+deadline.
 
-Every request is sent once, within a deadline. The caller gives every field of a call; this module
-fills in nothing and signs nothing, and it needs no chain library.
-
-Addresses have their checksum, hashes are lower-case 0x-hex, amounts whole wei; an answer of another
-form raises NodeUncertain. The message of a revert comes from a contract, so it is shortened and
-reduced to printable ASCII.
+Nothing is filled in or signed here. Addresses have their checksum, hashes are lower-case 0x-hex,
+amounts are wei; an answer of another form raises NodeUncertain.
 """
 
 from __future__ import annotations
@@ -345,9 +341,8 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
-        """Simulates calls in sequence without changing the chain. A node that lacks
-        ``eth_simulateV1`` can only simulate one call, reports no events, and makes several calls
-        raise EvmRefused."""
+        """Simulates calls in sequence without changing the chain. A node without ``eth_simulateV1``
+        simulates a single call and reports no events; several calls raise EvmRefused there."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:

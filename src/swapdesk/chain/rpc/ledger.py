@@ -1,9 +1,7 @@
-"""The sandbox's ledger node, for chains without a virtual machine: its protocol and its client.
+"""The protocol and client of the sandbox's ledger node, for chains without a virtual machine.
 
-The protocol is JSON-RPC 2.0 in HTTP POSTs, one request each; the header ``sandbox-token`` carries
-the key. Amounts are base units as texts of decimal digits, times RFC 3339 texts; ``chain`` is a
-chain's short name and ``token`` a token id. Every call has a deadline. An error says whether
-nothing was sent, the outcome is unknown, or the node refused.
+JSON-RPC 2.0 in HTTP POSTs; the header ``sandbox-token`` carries the key. Amounts are base units as
+decimal texts, times are RFC 3339 texts.
 """
 
 from __future__ import annotations

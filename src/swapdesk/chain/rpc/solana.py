@@ -1,9 +1,7 @@
 """Client of a Solana node: JSON-RPC over HTTP, every call sent once and with a deadline.
 
-This module repeats nothing: only the code that recorded a transaction before sending it may send it
-again. Answers are read strictly: an unexpected form raises NodeUncertain. Addresses, hashes and
-signatures are base58 texts, amounts integers of base units, transactions bytes. No chain library is
-needed.
+Only code that recorded a transaction before sending it may send it again. Addresses, hashes and
+signatures are base58 texts, amounts base units. An answer of unexpected form raises NodeUncertain.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Exports orders for other programs, as CSV or JSON with exact amounts and ISO 8601 times.
-
-A deposit address that must not be paid is left out; where a deposit went has separate columns. No
-cell of the CSV is a formula to a spreadsheet, even if the service sent one. The exported file is
-written as a whole and is readable by its owner only.
-"""
+"""Exports orders for other programs, as CSV or JSON with exact amounts and ISO 8601 times. A
+deposit address that must not be paid is left out. No cell of the CSV is a formula to a spreadsheet,
+even if the service sent one."""
 
 from __future__ import annotations
 
@@ -187,8 +184,6 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
-    """Returns the hashes of transactions in ``roles``, joined by blanks, or None. Failed
-    transactions moved nothing and are left out."""
     hashes = [sent.hash for sent in made if sent.role in roles and sent.fate != "failed"]
     return " ".join(hashes) or None
 

@@ -1,9 +1,8 @@
 """Derives tokens, amounts, legs and times from an order and the intent confirmed for it.
 
 The service reports what the order asked for and what it pays, not what arrived (contract 8.1). What
-the service does not report is not guessed. A token has the symbol that was confirmed at this desk.
-The symbol from the service is used only for orders that were not confirmed here, or that name
-another token than was confirmed (contract 8.22).
+it does not report is not guessed. The symbol from the service is used only for orders that were not
+confirmed here, or that name another token than was confirmed (contract 8.22).
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ def kept_by_provider(order: Order) -> Decimal | None:
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the chain of the refund: the full name on the sent token's chain, otherwise the
+    """Returns the chain of the refund: the full name if it is the sent token's chain, otherwise the
     service's name for it, which may be empty."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
@@ -199,8 +198,8 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
-    """Returns the label for the result of an order, such as ``You get`` or ``Came back``.
-    ``theirs`` is for a payout to another person."""
+    """Returns the label for the result of an order, such as ``You get`` or, for another person,
+    ``They get``."""
     verb = {"ahead": "get", "got": "got", "missed": "were to get"}.get(outcome)
     return f"{'They' if theirs else 'You'} {verb}" if verb else "Came back"
 

@@ -1,11 +1,6 @@
 """Derives the history of an order from the states that the journal kept: its legs step by step, and
-what each update changed.
-
-The time of a step is the time that the service states (:func:`happened`) or, if it states none, the
-time at which this desk saw the state. A step that this desk did not see has no time; nothing is
-invented (contract 8.1, 8.6). If an order has very many states, the journal keeps the first and the
-newest (``order_log``).
-"""
+what each update changed. A step that this desk did not see has no time; nothing is invented
+(contract 8.1, 8.6)."""
 
 from __future__ import annotations
 
@@ -31,7 +26,7 @@ Seen = tuple[datetime, str, Order]
 
 def happened(order: Order, seen: datetime) -> datetime:
     """Returns when the order reached a state that this desk received at ``seen``: the service's
-    time, kept between the order's creation and ``seen``."""
+    time, but never before the order's creation or after ``seen``."""
     reported, created = order.order_finished_received or order.modified, order.created
     if reported is None or created is None:
         return min(reported or seen, seen)
@@ -87,7 +82,7 @@ def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
     """Returns the legs (exchanges) of an order: two if it is private, otherwise one. ``seen`` are
-    the states in the journal; ``payee`` is the recipient's name."""
+    its states in the journal."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
@@ -100,8 +95,6 @@ def legs_of(
 
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
-    """Returns when the order is expected to end. None if a person has to act first, if it has
-    ended, or without an estimate in the future."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None

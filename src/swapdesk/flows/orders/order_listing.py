@@ -1,9 +1,6 @@
-"""Filters, groups and sorts lists of orders by lines such as ``private hold >1h``.
-
-An order must match every word of a filter. A bare word is searched in the fields of ``_FIELDS``
-and, through the journal, in addresses, hashes and request ids. ``>1h`` and ``<30m`` compare the
-age, ``state:hold`` searches one field, and ``-word`` keeps the orders that do not match ``word``.
-"""
+"""Filters, groups and sorts lists of orders by lines such as ``private hold >1h``. An order must
+match every word. ``>1h`` and ``<30m`` compare the age, ``state:hold`` searches one field, and
+``-word`` keeps the orders that do not match ``word``."""
 
 from __future__ import annotations
 
@@ -66,8 +63,8 @@ class FilterLine(Struct, frozen=True):
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter with two more places to search: ``named`` returns the ids of orders
-        that the journal finds for a word, and ``names`` has the address book's names by address."""
+        """Returns the filter with two more sources: ``named`` returns ids of orders that the
+        journal finds for a word, ``names`` the address book's names by address."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:

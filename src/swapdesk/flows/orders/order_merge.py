@@ -1,15 +1,10 @@
-"""Merges the states of one order from several sources, so that its shown state only moves forward.
+"""Merges the states of one order from several sources, so that its shown state only moves forward
+(contract 8.5 to 8.7).
 
-Source: contract 8.5 to 8.7. A state that would move the order back is kept in the event log and not
-shown. An ended state is replaced by another only if the transitions allow it: expired or failed
-orders may be refunded or deleted later.
-
-An order has no field for the transaction of its deposit. ``hashUrl`` is a link that does not say
-which transaction it shows (contract 8.1). The link is taken for the deposit's if it fits the
-template of the deposit's chain (contract 5.1), unless it may be that of a payout on the same chain.
-
-Every sighting (a state received from a source) states the volatile fields anew, and a restart does
-not need them. A sighting that changes no other field is therefore not written.
+An ended state is replaced only if the transitions allow it: expired or failed orders may be
+refunded or deleted later. ``hashUrl`` does not say which transaction it shows (contract 8.1); it is
+taken for the deposit's if it fits the template of the deposit's chain (contract 5.1) and cannot be
+that of a payout. A state in which only estimates and times are new is not written.
 """
 
 from __future__ import annotations
@@ -142,8 +137,7 @@ def may_follow(before: str | None, after: str | None) -> bool:
 
 def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
     """Returns ``known`` updated by the newly received ``seen``, or None if nothing changes. Fields
-    in :data:`PINNED`, such as what to pay and who receives it, never change once known. ``others``
-    may be the result of :func:`other_objects`."""
+    in :data:`PINNED`, such as what to pay and who receives it, never change once known."""
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
@@ -237,8 +231,6 @@ def _broken_promise(known: Order, seen: Order) -> str | None:
 
 
 def _same(before: object, after: object) -> bool:
-    """Returns whether two values are equal. Texts that begin with 0x, and ids of 24 hexadecimal
-    digits, may differ in case."""
     if before == after or not isinstance(before, str) or not isinstance(after, str):
         return before == after
     caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None
@@ -291,7 +283,7 @@ _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
     """Returns whether two states of an order under way differ only in :data:`FIGURES` (estimates
     and times). False while the order waits, because the estimate decides whether its address may be
-    shown, and after its end. ``others`` may be the result of :func:`other_objects`."""
+    shown, and after its end."""
     if display_of(seen) not in _UNDER_WAY:
         return False
     were, are = known.__dict__, seen.__dict__

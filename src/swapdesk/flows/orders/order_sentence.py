@@ -46,8 +46,6 @@ def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
 
 
 def _becomes(tracked: TrackedOrder) -> str:
-    """Returns the end of the order's line, about its result: `` to 14.52 ETH`` or ``, came back 0.5
-    BTC``."""
     result = tracked.proceeds
     if unsaid(result):
         return f", the {result.symbol} came back"

@@ -1,13 +1,9 @@
 """Makes an :class:`OrderStatus`, which says what an order means at one moment, by a pure function.
 
 The texts of a row of ``situations`` are filled with facts of the order and its intent. The row
-follows from the service's state, unless this desk knows more: a payment that a chain shows, a
-withheld address, a payment by this desk, a batch, a DEX swap, or a deadline that passed.
-
-The paid amount is the one that a chain shows, because the service names only the amount asked for.
-If the service can no longer be asked about an order, its last answer is reported. Lists, pages,
-exports, JSON and the diagnosis only render the result. Text from the service fills a place of a
-template and is never used as a template.
+follows from the service's state, unless this desk knows more. The paid amount is the one that a
+chain shows, because the service names only the amount asked for. Text from the service fills a
+place of a template and is never used as a template.
 """
 
 from __future__ import annotations
@@ -196,7 +192,7 @@ class OrderStatus(Struct, frozen=True):
     @property
     def yours(self) -> bool:
         """True if the user acts next, also on an ended order with stuck money. False once the user
-        put the order away."""
+        marked the order as dealt with."""
         owed = not self.ended or self.reported in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
@@ -313,7 +309,7 @@ def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
     """Returns the order's time at ``now`` from an earlier ``status``. None if the status must be
-    computed again, for example after its deadline."""
+    computed again."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
@@ -439,8 +435,6 @@ def _in_words_of_desk(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """Returns ``status`` with the texts of ``situation``, because this desk knows more than the
-    service. ``own`` and ``batch`` are this desk's payments, if any."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
@@ -477,8 +471,6 @@ def _in_words_of_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Returns how long the order has taken since ``begun``, its expected duration, and how late it
-    is; None where unknown or not late. The duration may count from the creation (contract 8.17)."""
     if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
@@ -532,8 +524,6 @@ def _facts_of(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """Returns the values for the placeholders in the texts of ``row``, by name. ``deposit`` is the
-    deposit on its chain, if known."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True

@@ -99,8 +99,8 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The payment as text: ``12,000 USDT on Tron, 19 confirmations``, also if it failed or is
-        unknown."""
+        """The payment as text: ``12,000 USDT on Tron, 19 confirmations``, or that it failed or is
+        unknown to the chain."""
         if self.failed:
             return f"a transaction on {self.chain_name} that failed"
         if self.missing:

@@ -83,7 +83,7 @@ class TrackedOrder(Struct, frozen=True):
     @property
     def being_confirmed(self) -> bool:
         """True if the deposit address of a confirmed order is hidden only until the service has
-        repeated it."""
+        repeated the address."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
 
     @property

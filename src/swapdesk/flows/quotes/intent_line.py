@@ -1,11 +1,10 @@
-"""Reads the line of the first screen: ``0.5 btc eth``, ``900 usdc.base to sol``, ``0.5 eth @bob``.
+"""Reads the line of the first screen, at every key and without a call: ``0.5 btc eth``, ``900
+usdc.base to sol``, ``0.5 eth @bob``.
 
 ``AMOUNT SELL BUY`` is a swap; ``=AMOUNT SELL BUY`` sells what is needed to receive that amount;
 ``AMOUNT TOKEN @name`` is a private send to a name or an address. A payment link in place of ``BUY``
 names token, recipient and amount. An amount is written in digits, as ``1k`` or ``2.5m``, in dollars
 (``$500``), or as a share of the wallet's balance (``max``, ``50%``).
-
-The line is read at every key, without a call to the service.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
-        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. ``can`` is
-        the verb. Empty if there is only one."""
+        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. Empty if
+        there is only one."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -110,10 +109,8 @@ LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
 
 
 class IntentLine(Struct, frozen=True):
-    """What was read from the line so far. ``message`` is the fault or the next step, ``place`` the
-    index of the character at fault. ``amount`` is what is sold, or what is to arrive if ``receive``
-    is True; ``derived`` says how it was computed. ``recipient`` is an address or payment link;
-    empty for a name."""
+    """What was read from the line so far. ``message`` is the fault or the next step. ``amount`` is
+    what is sold, or what is to arrive if ``receive`` is True. ``recipient`` is empty for a name."""
 
     state: LineState
     amount: Decimal | None = None
@@ -266,7 +263,6 @@ def _read(words: list[_Word], context: _Known, choose: int, sold: int) -> Intent
 
 
 def _is_token(word: _Word, catalog: Catalog) -> bool:
-    """Returns whether a word in the place of the amount is a token, or the beginning of one."""
     if not word.text[0].isalpha():
         return False
     if word.start or (word.last and catalog.begins_a_symbol(word.text)):
@@ -288,8 +284,6 @@ def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
-    """Returns a line with the amount as written; shares and dollars are converted later. ``alone``
-    says that there is no other word. Raises _Stop if the amount is wrong or unfinished."""
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
@@ -356,8 +350,6 @@ def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> Int
 def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
-    """Returns the line with ``amount`` as a share of the wallet's balance, small enough to leave
-    the network fee. Without a known balance it is None and ``message`` says why."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)
@@ -395,8 +387,6 @@ def _of_dollars(line: IntentLine, dollars: Decimal, token: Token, word: _Word) -
 
 
 def _cut(amount: Decimal, token: Token, digits: int) -> Decimal:
-    """Returns the amount, rounded down to ``digits`` significant digits and to the token's
-    decimals, and at least 0."""
     places = min(token.decimals, max(0, digits - 1 - amount.adjusted()))
     return short(quantize(amount, places, up=False)) if amount > 0 else Decimal(0)
 
@@ -421,8 +411,6 @@ def _pair(
     choose: int,
     first: int,
 ) -> IntentLine:
-    """Returns the line completed as a swap. ``choose`` and ``first`` count the presses of the keys
-    that select the next token bought and sold."""
     (sells, buys), catalog = tokens, context.catalog
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
@@ -451,8 +439,6 @@ def _pair(
 
 
 def _private_send(line: IntentLine, words: list[_Word], context: _Known, choose: int) -> IntentLine:
-    """Returns the line completed as a private send, with a token whose chain fits the recipient's
-    address."""
     word, catalog = words[2], context.catalog
     rows = _candidates(line, words[1], catalog)
     if word.text.startswith("@"):
@@ -517,8 +503,6 @@ def _before_link(words: list[_Word], context: _Known) -> _Stop:
 def _to_link(
     line: IntentLine, words: list[_Word], context: _Known, choose: int, first: int
 ) -> IntentLine:
-    """Returns a line completed from the payment link at its end. A link for the token that is sold
-    makes a private send."""
     *before, word = words
     sells = _candidates(line, before[-1], context.catalog)
     buys = _linked(line, word, context)
@@ -558,7 +542,6 @@ def _link(line: IntentLine, word: _Word) -> LinkedPayment:
 
 
 def _linked(line: IntentLine, word: _Word, context: _Known) -> list[TokenRow]:
-    """Returns the tokens that a payment link can ask for. Raises _Stop if there are none."""
     link, catalog = _link(line, word), context.catalog
     chains = [chain for chain in catalog.chains() if pays_on(link, chain)]
     if not chains:
@@ -639,8 +622,6 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
 def _walked(
     line: IntentLine, sold: TokenChoice, bought: TokenChoice | None, choose: int, first: int = 0
 ) -> IntentLine:
-    """Returns the line with hints, tokens to select in turn, and its final state: ``valid``, or
-    ``ambiguous`` with a message that names the key."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]

@@ -1,13 +1,9 @@
 """Defines the columns of the quotes screen and of the command ``quote``, the best route of each
 type, and the steps of a route from what is sent to what arrives.
 
-The JSON is ``QuoteDocument`` of ``cli.quotes``. A new column is added only here: screen and command
-take heads, widths, sequence and texts from the table, and the screen colours some cells. Who has
-custody and who knows what follows from the type of the route (contract 1.25).
-
-The steps of a route add up, or a step says that they do not (contract 6.8: ``netAmountOut`` is
-``amountOut`` minus ``feeUsd``, without gas). A figure that the service does not state is shown as
-unknown, never as zero.
+A new column is added only here. The steps of a route add up, or a step says that they do not
+(contract 6.8: ``netAmountOut`` is ``amountOut`` minus ``feeUsd``, without gas). A figure that the
+service does not state is shown as unknown, never as zero.
 """
 
 from __future__ import annotations
@@ -59,8 +55,7 @@ _MARKUP_UNITS: dict[str, str] = {
 
 class QuoteColumn(Struct, frozen=True):
     """A column of the quotes. ``head`` is for the command ``quote`` and ``label`` for the screen;
-    None or empty leaves it out there. ``width`` is in cells. Narrow screens drop the lowest
-    ``priority`` above 0."""
+    None or empty leaves it out there. Narrow screens drop the lowest ``priority`` above 0."""
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
@@ -188,8 +183,8 @@ class RouteTypeBest(Struct, frozen=True):
 
 
 def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """Returns the best route of each type that is valid at ``now``: standard, private, DEX. A
-    missing one has a reason."""
+    """Returns the best route of each type that is valid at ``now``: standard, private, DEX. A type
+    without one has a reason instead."""
     return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 
@@ -340,8 +335,7 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
     """Returns a warning if the steps do not add up to the stated net amount, or if nothing is left
-    after fees; otherwise empty. ``lines`` and ``net`` are the two amounts as written on the
-    screen."""
+    after fees; otherwise empty."""
     size = percent(steps.gap).lstrip("−+")
     sentence = {
         "differs": f"Δ {size}: the lines give {lines}, the service says {net}."
@@ -365,8 +359,6 @@ def _sends(result: QuoteResult, row: RankedQuote) -> WaterfallStep:
 
 
 def _middle(result: QuoteResult, quote: Quote) -> list[WaterfallStep]:
-    """Returns the step for the coin in which the two legs of a private route meet, if the request
-    fixed it (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
     if result.request.use_xmr is True:
@@ -431,8 +423,6 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
-    """Returns the step that compares the added lines with the stated net amount. ``gap`` is in
-    percent."""
     how = {
         "sums": "the lines above add up" if summed else "net is what is paid out",
         "differs": "the lines do not add up",

@@ -1,10 +1,5 @@
 """What is asked of the service for quotes (contract 6.6 to 6.28), and the options as a person types
-and keeps them.
-
-The form of the desk, the presets and the error messages share one short text for each option. A
-preset keeps the typed texts, so that the file of an older desk is checked in the same way as typed
-input.
-"""
+and keeps them. A preset keeps the typed texts and is checked like typed input."""
 
 from __future__ import annotations
 
@@ -77,9 +72,8 @@ class LegFilter(Struct, frozen=True):
 
 class QuoteOptions(Struct, frozen=True, kw_only=True):
     """Options of a request for quotes that do not depend on the tokens. Raises WishRefused if they
-    contradict each other or exceed a bound. Fixed and floating rates together take two calls. Empty
-    ``types`` or ``providers`` mean all, but named providers exclude private routes. ``markup`` is
-    in percent; None is the account's default."""
+    contradict each other. Empty ``types`` or ``providers`` mean all, but named providers exclude
+    private routes. ``markup`` is in percent; None is the account's default."""
 
     fixed: bool = False
     floating: bool = True
@@ -299,8 +293,8 @@ Named = Callable[[str], str | None]
 
 
 def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
-    """Returns the options in words: ``fixed and floating, markup 0.5%``. Empty if all are the
-    defaults. ``named`` returns a provider's name by its code."""
+    """Returns the options in words, as ``fixed and floating, markup 0.5%``; empty if all are the
+    defaults."""
     rates = "fixed and floating" if options.floating else "fixed rates"
     hop = "private routes over XMR" if options.use_xmr else "private routes over any coin"
     markup, slippage, turn = options.markup, options.slippage, options.rotation
@@ -345,8 +339,7 @@ def _leg_in_words(name: str, leg: LegFilter, named: Named) -> list[str]:
 
 
 class OptionText(Struct, frozen=True):
-    """The short text of an option in the form. ``accepts`` says what may be typed; a key selects
-    the ``choices`` in turn."""
+    """The short text of an option in the form. ``accepts`` says what may be typed."""
 
     label: str
     accepts: str
@@ -371,8 +364,8 @@ OPTIONS: dict[str, OptionText] = {
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """Returns the options that the typed ``texts`` mean; an empty or missing text is a default.
-    Raises WishRefused, which names the option at fault."""
+    """Returns the options that the typed ``texts`` mean. Raises WishRefused, which names the option
+    at fault."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()

@@ -1,13 +1,9 @@
 """Asks for quotes: one call for each kind of rate, with every route, its age and its end on the
 desk's clock.
 
-Quotes are scarce. The desk asks only if a key is pressed, at a shown cost, and repeats the request
-by itself only after a 429 (:class:`AskingAgain`; contract 2.9). The digits of the amount and the
-limits of the pair are checked before a call (contract 6.1).
-
-The value difference of a route covers everything between what goes in and what comes out, fees
-included; it is not a price impact. If a price is missing, the difference is unknown, never "no
-loss".
+Quotes are scarce: the desk asks only if a key is pressed, and repeats the request by itself only
+after a 429 (:class:`AskingAgain`; contract 2.9). Amount and limits are checked before a call
+(contract 6.1). If a price is missing, the value difference is unknown, never "no loss".
 """
 
 from __future__ import annotations
@@ -117,9 +113,8 @@ def bounds_of(
     *,
     receive: bool = False,
 ) -> Bounds | None:
-    """Returns the smallest minimum and the largest maximum of ``types``. None if the limits of a
-    type lack a minimum, or if no limits are known. With ``receive``, the bounds are for the amount
-    that arrives."""
+    """Returns the smallest minimum and the largest maximum of ``types``; None if they are not
+    known. With ``receive``, the bounds are for the amount that arrives."""
     if limits is None:
         return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
@@ -238,8 +233,7 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 class QuoteResult(Struct, frozen=True):
     """The answer to a request for quotes, ranked as of its arrival. ``cost`` counts the calls
-    charged to the quote budget. ``refused`` is the error if only one of two calls failed.
-    ``limits`` are the pair's, if known without a call."""
+    charged to the quote budget. ``refused`` is the error if only one of two calls failed."""
 
     asked_at: datetime
     received_at: datetime
@@ -269,8 +263,7 @@ class QuoteResult(Struct, frozen=True):
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
         """The lowest minimum of the routes that refused the amount as too small, with the
-        provider's name. None without one. If the request states the output, the pair's lowest
-        output without a provider."""
+        provider's name. If the request states the output, the pair's lowest output."""
         if self.request.receive:
             arriving = bounds_of(self.limits, receive=True)
             if arriving is None or self.amount >= arriving.smallest:
@@ -452,7 +445,7 @@ def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
     """Returns XMR if the request demands that the two legs of a private route meet there. Otherwise
-    that token is unknown, and the result is None (contract 7.12)."""
+    the token where they meet is unknown, and the result is None (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -462,8 +455,7 @@ def find_intermediate_token(
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """Returns the row of the newer ``result`` for the provider and route of ``before``; None if it
-    is gone or pays nothing. A private route names no provider; the best one with the same kind of
-    rate counts."""
+    is gone or pays nothing. For a private route, the best one with the same kind of rate."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -513,8 +505,7 @@ class AskingAgain:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """Records that the request failed. After a 429 plans a repetition, within bounds.
-        ``budget_wait`` is the wait in seconds if the service states none."""
+        """Records that the request failed. After a 429, plans to repeat it."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait
@@ -526,8 +517,8 @@ class AskingAgain:
         return None if self._due is None else max(0.0, self._due - now)
 
     def is_due(self, now: float) -> bool:
-        """Returns True once, when it is time to repeat the request. A time missed by more than
-        :data:`LATE` seconds gives the repetition up."""
+        """Returns True once, when it is time to repeat the request. A repetition that is more than
+        :data:`LATE` seconds overdue is given up."""
         if self._due is None or now < self._due:
             return False
         waited_for, self._due = now - self._due <= LATE, None

@@ -1,17 +1,10 @@
 """Ranks routes by what they pay, and says which routes cannot be used and why.
 
 Routes are compared on ``netAmountOut`` or, if the service states none, on ``amountOut`` (contract
-6.8). If the request states the output, all routes pay the same and are compared on ``amountIn``,
-lowest first. Only usable routes are ranked, because otherwise a route with an error could be first.
-A net amount above the payout is not believed (contract 6.7, 6.21).
-
-The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
-gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
-
-Badges are short words beside the numbers of a usable route; ``MEANINGS`` explains them. ``gross``:
-fees are not in the ranking. ``differs``: net does not follow from amount and fees. ``refund
-address``: required, as on every fixed route (contract 6.12). ``sign``, ``approve``, ``deposit``:
-how an on-chain route is paid.
+6.8); if the request states the output, on ``amountIn``, lowest first. A net amount above the payout
+is not believed (contract 6.7, 6.21). The all-in amount is net less gas or, for a stated output,
+what is sent plus gas. Badges are short words beside the numbers of a usable route; ``MEANINGS``
+explains them.
 """
 
 from __future__ import annotations
@@ -71,8 +64,8 @@ FEWEST_LEFT_OUT = 2
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
-    """Returns the badges of a quote, most important first. ``key`` is the amount that it pays out.
-    ``memo`` says that the deposit needs a memo."""
+    """Returns the badges of a quote, most important first. ``memo`` says that the deposit needs a
+    memo."""
     fee, net = quote.fee_usd, quote.net_amount_out
     compared = fee is not None and fee > 0 and net is not None
     # No USD price: the service could not take its fee out of the amount.
@@ -101,8 +94,7 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges, without those in ``common``. A
-    condition in ``common`` that the route lacks is named, as ``no memo``."""
+    """Returns the text of the last column for a route's badges, except those in ``common``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -147,8 +139,6 @@ def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
 
 
 def _follows(quote: Quote) -> bool:
-    """Returns whether the net amount is the amount less fees, within half a percent, as far as that
-    can be computed."""
     fee, out, net = fee_in_output(quote), quote.amount_out, quote.net_amount_out
     if out is None or fee is None or net is None:
         return True
@@ -177,8 +167,6 @@ def is_known_kind(quote: Quote) -> bool:
 def _problem(
     quote: Quote, end: datetime, request: QuoteRequest, now: datetime, *, alone: bool
 ) -> UnusableQuote | None:
-    """Returns why a quote is not ranked, or None if it is usable. ``alone`` says that no other
-    quote has its id."""
     if quote.filtered:
         reason_in_words = _FILTERED.get(quote.filtered_reason or "")
         reason = reason_in_words or f"filtered: {quote.filtered_reason or 'no reason given'}"
@@ -227,9 +215,8 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 class RankedQuote(Struct, frozen=True):
     """A usable route with its place in the ranking. ``key`` is the amount that it pays.
-    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if
-    ``reverse``: the output is then fixed, and worse rows take more. The percentage is None if the
-    best row pays nothing."""
+    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if the
+    output is fixed (``reverse``), because worse rows then take more."""
 
     place: int
     quote: Quote
@@ -339,8 +326,7 @@ def comparison_key(quote: Quote) -> Decimal | None:
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns the earlier places of rows whose place has changed, by quote id. Rows without a
-    provider are left out."""
+    """Returns the earlier places of rows whose place has changed, by quote id."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:
@@ -418,7 +404,7 @@ QuoteOrder = Literal["net", "all-in", "time"]
 
 class PlacedQuote(Struct, frozen=True):
     """A route in the table, in its present order. ``figure`` is the compared amount; None, and
-    last, if it needs an unknown gas cost. Differences are from the best valid row."""
+    last, if its gas is unknown."""
 
     row: RankedQuote
     place: int
@@ -429,8 +415,8 @@ class PlacedQuote(Struct, frozen=True):
 
 
 class Arrangement(Struct, frozen=True):
-    """How the user sorts and filters the quotes. ``only`` None shows every type. ``whole`` also
-    shows routes that differ only in their amount."""
+    """How the user sorts and filters the quotes. If ``only`` is None, every type is shown.
+    ``whole`` also shows routes that differ only in their amount."""
 
     order: QuoteOrder = "net"
     only: RouteType | None = None
@@ -463,7 +449,7 @@ class Arrangement(Struct, frozen=True):
 
     def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
         """Returns the routes that the table leaves out: private routes that differ only in their
-        amount, after the best and the first three of each kind of rate."""
+        amount, after the first few."""
         if self.whole or self.only is RouteType.PRIVATE:
             return ()
         alike: dict[bool, list[PlacedQuote]] = {}
@@ -509,7 +495,7 @@ def all_in(row: RankedQuote) -> Decimal | None:
 
 
 def all_in_places(ranking: Ranking) -> dict[str, int]:
-    """Returns the place of each row by the all-in amount, by quote id. Unknown gas comes last."""
+    """Returns the place of each row by net amount less gas, by quote id. Unknown gas comes last."""
     return {row.quote_id: place for place, row in enumerate(_by_all_in(ranking), start=1)}
 
 

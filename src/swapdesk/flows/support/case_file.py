@@ -1,14 +1,10 @@
 """Writes and reads a support case as one file: a JSON document that may be posted publicly as it
 is.
 
-The texts are masked when the file is written. Keys, secrets and texts that look like them are never
-in the file. Addresses, amounts, memos, hashes and names are in it only if they were asked for.
-Otherwise amounts are replaced by dots and the others by masks; a value has the same mask in the
-whole file.
-
-A file that is read counts as hostile: its size and shape are bounded, its texts are made safe, and
-nothing in it is run. A reply in a file may send a customer to a thief, so it is shown as the words
-of the file's author and not offered to be copied. The web page shows the same texts as the desk.
+Keys, secrets and texts that look like them are never in the file. Addresses, amounts, memos, hashes
+and names are masked unless they were asked for. A file that is read counts as hostile: its size and
+shape are bounded, its texts are made safe, and nothing in it is run. A reply in a file may send a
+customer to a thief, so it cannot be copied.
 """
 
 from __future__ import annotations
@@ -58,8 +54,8 @@ Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
-    """A support case as a file. ``order`` is the service's last answer, with the API's field names;
-    ``masked`` lists the kinds of facts that are masked."""
+    """A support case as a file. ``order`` is the service's last answer; ``masked`` lists the kinds
+    of facts that are masked."""
 
     schema: int
     written: datetime
@@ -221,7 +217,7 @@ def case_file(
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
     """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``secrets`` of this desk are left out in any case. ``program`` is from :func:`program_facts`."""
+    ``secrets`` of this desk are left out in any case."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -264,7 +260,8 @@ def write_case(data: bytes, path: Path) -> Path:
 
 
 def read_case_file(path: Path) -> CaseFile:
-    """Returns the support case in a file. Raises CaseFileRefused if there is none."""
+    """Returns the support case in a file. Raises CaseFileRefused if the file cannot be read or has
+    none."""
     try:
         with path.open("rb") as file:
             return read_bytes(file.read(MOST_BYTES + 1))
@@ -288,7 +285,7 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
 
 def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
     """Returns versions, clock and settings of this desk as texts, without those that reveal a
-    person, a machine or a secret. ``skew`` is the clock's difference in seconds, or None."""
+    person, a machine or a secret."""
     facts = {
         "swapdesk": __version__,
         "python": platform.python_version(),
@@ -345,7 +342,7 @@ def _each_text(value: Any, change: Any) -> Any:
 
 def read_bytes(data: bytes) -> CaseFile:
     """Returns the support case in the bytes of a file, without members of newer versions. Raises
-    CaseFileRefused if there is none."""
+    CaseFileRefused if the bytes have none."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."

@@ -1,10 +1,6 @@
-"""Searches the orders that a pasted text is about, place by place, and records each place's answer.
-
-The sequence is fixed: the journal and the requests of this run, which cost nothing; the service by
-id; the lists of the last 48 hours; the nodes of chains. Costs are stated before they are spent
-(:attr:`OrderSearch.next_cost`). If a place cannot be asked, its reason is recorded. If a place
-fails, what was found before is kept.
-"""
+"""Searches the orders that a pasted text is about, place by place: the journal and the requests of
+this run, which cost nothing; the service by id; the lists of the last 48 hours; the nodes of
+chains. Costs are stated before they are spent (:attr:`OrderSearch.next_cost`)."""
 
 from __future__ import annotations
 
@@ -96,8 +92,8 @@ ask."""
 
 
 class Searched(Struct, frozen=True):
-    """A place (journal, service, its lists, chains) that was searched, with its answer. ``said`` is
-    in words: ``matched 1 of 318 by deposit address, 4 reads``."""
+    """A place (journal, service, its lists, chains) that was searched. ``said`` is its answer in
+    words: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -216,8 +212,6 @@ class OrderSearch:
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Returns whether the journal has the transaction as part of the order. False without an id
-        or a readable journal."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -374,8 +368,6 @@ class OrderSearch:
 
     @property
     def _list_reads(self) -> int:
-        """Number of pages of the service's list that are still to be read. It is estimated until
-        the service states it."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -439,8 +431,6 @@ class OrderSearch:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
-        """Asks the service for ``text`` as an id. Returns ``order``, ``group`` or an empty text.
-        Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
@@ -459,8 +449,6 @@ class OrderSearch:
         return ""
 
     async def _read_page(self) -> bool:
-        """Reads the next page of the service's list and adds matching orders. Returns True to stop:
-        the list is over, an order was found, or the read failed."""
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
@@ -514,8 +502,6 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """Returns the transactions to look up on chains: those in the text or else, for a single
-        unpaid order, this desk's newest one and those in no block yet."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -537,8 +523,6 @@ class OrderSearch:
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Returns the nodes to ask for :meth:`_transactions`. None stands for the ledger of a
-        sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         nodes: list[NodeReader | None] = []
@@ -601,8 +585,6 @@ class OrderSearch:
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
-        """Returns the transaction with the hash ``text``, None if the node does not know it, or why
-        the node did not answer. If ``reader`` is None, the ledger of a sandbox is asked."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
@@ -771,7 +753,6 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """Returns the bounds of the amounts that round to the amount in the reading."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -798,8 +779,6 @@ def _order_told(body: bytes) -> str | None:
 
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
-    """Returns the spellings of a transaction hash to ask a node for; empty if its chain has no such
-    hashes. If ``reader`` is None, the ledger of a sandbox is asked."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
@@ -828,8 +807,8 @@ SECRET_REPLY = (
 def not_found_reply(
     pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
 ) -> str:
-    """Returns the reply to a customer whose order was not found. It asks only for missing facts.
-    ``whole`` says that every place was searched completely."""
+    """Returns the reply to a customer whose order was not found. ``whole`` says that every place
+    was searched completely."""
     ids, lacks = whole_ids(pasted), lacking(pasted)
     why = "it is older than we can read, or it was not made with us"
     if not whole:
@@ -871,8 +850,7 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """Returns the text to the service about an order that was not found. ``searched`` pairs each
-    place with its answer in words."""
+    """Returns the text to the service about an order that was not found."""
     hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",
@@ -890,8 +868,8 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders to whose deposit address the payment went. Of several, those with its
-    memo, else with this exact amount, else those that wait for a deposit."""
+    """Returns the orders to whose deposit address the payment went; if several share it, only those
+    that fit the payment best."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]
@@ -927,7 +905,7 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) 
 
 def paid_by(transaction: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
     """Returns the payments of a transaction that was read at ``now``, one for each receiver and
-    token. One without a receiver if nothing moved."""
+    token. If nothing moved, returns one payment without a receiver."""
     sums: Counter[Payment] = Counter()
     for payment in transaction.payments or (Payment("", 0),):
         sums[replace(payment, units=0)] += payment.units

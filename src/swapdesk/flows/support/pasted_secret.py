@@ -2,14 +2,10 @@
 
 A phrase is recognised by eleven of twelve words in a row from one list of BIP-39
 (``seed_words.txt`` in English, ``seed_words_of_languages.txt`` in all other languages), so that one
-word may be mistyped. Numbers and separators between the words do not matter.
-
-Chinese characters count one by one if they are separated. An unseparated row of them counts as a
-sentence, unless their checksum is right and the text calls them a phrase, or is long and holds
-nothing else.
-
-Sixty-four hexadecimal digits count as a key only if the text says so, because transaction hashes
-look the same.
+word may be mistyped. An unseparated row of Chinese characters counts as a sentence, unless its
+checksum is right and the text calls it a phrase, or is long and holds nothing else. Sixty-four
+hexadecimal digits count as a key only if the text says so, because transaction hashes look the
+same.
 """
 
 from __future__ import annotations
@@ -144,8 +140,8 @@ def _in_a_row(words: Sequence[str], listed: frozenset[str]) -> bool:
 
 
 def _is_phrase(signs: str) -> bool:
-    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum, as one in
-    sixteen is by chance."""
+    """Returns whether a row of Chinese characters is a seed phrase with a valid checksum. One in
+    sixteen rows is valid by chance."""
     if len(signs) % 3:
         return False
     for language in _LISTS["han"]:
@@ -187,7 +183,6 @@ def _has_key(text: str) -> bool:
 
 
 def _spelled_octets(token: str) -> bytes:
-    """Returns the sixty-four bytes that a word encodes in hexadecimal or base58; otherwise none."""
     bare = token.removeprefix("0x")
     if len(bare) == 128 and _HEX.issuperset(bare):
         return bytes.fromhex(bare)

@@ -1,11 +1,8 @@
 """Reads a pasted text as ids, addresses, hashes, memos and amounts.
 
-A text of one word is read as everything that the word can be. In a longer text (an e-mail, a page,
-a link), a word counts only if its form proves what it is, or if another word names it. A word can
-have several readings, and all of them are kept.
-
-Words are runs of ASCII letters and digits, because ids, addresses and hashes are written so. Any
-other character, of whatever script, separates words.
+A text of one word is read as everything that the word can be. In a longer text a word counts only
+if its form proves what it is, or if another word names it. Words are runs of ASCII letters and
+digits.
 """
 
 from __future__ import annotations
@@ -183,7 +180,6 @@ def read_pasted(
 
 
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
-    """Returns at most :data:`MOST_READINGS` readings, sorted by kind, with some of each kind."""
     kinds = get_args(ReadAs)
     seen: Counter[ReadAs] = Counter()
     placed = []
@@ -198,8 +194,6 @@ def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
 
 
 def _visible(text: str, hidden: str = "") -> str:
-    """Returns the text with ``hidden`` for invisible characters and blanks for control
-    characters."""
     if text.isascii() and text.isprintable():
         return text
     kept = []
@@ -215,8 +209,6 @@ def _visible(text: str, hidden: str = "") -> str:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields each spelling in which the text has to be read: as it is, in ASCII letters and digits,
-    and without the escapes of links and e-mails."""
     yield text
     if not text.isascii():
         yield _folded(text)
@@ -261,8 +253,6 @@ _GROUP = range(3, 17)
 
 
 def _mended(text: str) -> str:
-    """Returns the text with hashes, addresses and ids joined that were broken over lines or written
-    in groups."""
     if "\n" not in text and " " not in text and "\u00a0" not in text:
         return text
     pieces = list(islice(_PIECE.finditer(text), MOST_WORDS))
@@ -285,9 +275,6 @@ def _mended(text: str) -> str:
 def _joined(
     pieces: list[str], gaps: list[str], at: int, tried: Iterator[int]
 ) -> tuple[int, str, bool]:
-    """Returns how many ``pieces`` from index ``at`` form one word, the word, and whether they may
-    also be several. The word is empty if there is none. ``tried`` is the remaining budget of
-    tries."""
     likely: tuple[int, str, bool] = (0, "", False)
     for count, word in (*_over_lines(pieces, gaps, at), *_in_groups(pieces, gaps, at)):
         if next(tried, None) is None:
@@ -307,8 +294,6 @@ def _joined(
 
 
 def _over_lines(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields each way to join pieces across line ends from index ``at``: the number of pieces and
-    the joined text."""
     word, digits = pieces[at], _are_digits(pieces[at])
     for count in range(2, _MOST_JOINED + 1):
         last = at + count - 1
@@ -339,8 +324,6 @@ _FEW_DIGITS = 8
 
 
 def _in_groups(pieces: list[str], gaps: list[str], at: int) -> Iterator[tuple[int, str]]:
-    """Yields each way to join pieces of equal length from index ``at``, the longest first: the
-    number of pieces and the joined text."""
     first = pieces[at]
     size = len(first)
     if not _is_gap(gaps[at]):
@@ -374,7 +357,6 @@ def _is_gap(gap: str) -> bool:
 
 
 def _is_certain(word: str) -> bool:
-    """Returns whether a word is certainly one address, hash or key, by checksum or length."""
     digits = word.removeprefix("0x")
     if len(digits) in (64, 128) and _HEXADECIMAL.issuperset(digits) and not digits.isdigit():
         return True
@@ -390,7 +372,6 @@ _STRONG = 16
 
 
 def _proves(word: str) -> bool:
-    """Returns whether the form of a word, and not only its length, shows what it is."""
     if len(word) < _STRONG or _changes(word) < 3:
         return False
     return any(map(_is_proof, _of_strong_word(word)))
@@ -499,13 +480,11 @@ def _is_name(word: str) -> bool:
 
 
 def is_drawn_id(text: str) -> bool:
-    """Returns whether a text has the form of the random ids that orders and groups have."""
+    """Returns whether a text has the form of the random ids of orders."""
     return _DRAWN_ID.fullmatch(text) is not None and _changes(text) > 4
 
 
 def _changes(word: str) -> int:
-    """Returns how often a word changes between small letters, capitals and digits. Random words do
-    so often."""
     if word.islower() and word.isalpha():
         return 0
     kinds = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in word if char.isalnum()]
@@ -515,8 +494,6 @@ def _changes(word: str) -> int:
 
 
 def _of_run(run: str, level: int = 0) -> list[Reading]:
-    """Returns the readings of ``run``, characters without blanks, as a whole or in parts. ``level``
-    is the index in ``_PARTED_BY`` of the first separator."""
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
@@ -584,8 +561,6 @@ def _hashes(word: str) -> Iterator[Reading]:
 
 
 def _addresses(word: str) -> Iterator[Reading]:
-    """Yields one reading of a word as an address, naming the kinds that it can be and that its form
-    proves best."""
     called: list[str] = []
     kinds: list[str] = []
     spellings = {word: None}
@@ -626,7 +601,6 @@ _SHORTENED = re.compile(
 
 
 def _shortened(text: str) -> Iterator[Reading]:
-    """Yields addresses and hashes that are shortened in the text: ``0xb6c0…9C7e``."""
     for match in _SHORTENED.finditer(text):
         head, tail = match["head"], match["tail"]
         mark = "0x" if match["mark"] or head[:2] in ("0x", "0X") else ""
@@ -641,8 +615,6 @@ def _shortened(text: str) -> Iterator[Reading]:
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
-    """Returns whether the words around an ellipsis are the ends of one shortened word. ``here``
-    says that the ellipsis is written as this desk writes it."""
     if any(mark.startswith(head.lower()[: len(mark)]) for mark in _FORMS) and len(head) > 3:
         return True
     drawn = (_drawn(head), _drawn(tail))
@@ -718,8 +690,6 @@ _ENDING = 6
 
 
 def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
-    """Yields memos and ids that a word in front of them announces, such as "memo" or "order", in
-    several languages."""
     named: frozenset[ReadAs] = frozenset()
     before, end, fillers = "", 0, 0
     for match in _TOKEN.finditer(text):
@@ -746,8 +716,6 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
 
 
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
-    """Returns which kinds of reading ``token`` announces for the next word, as "memo" does.
-    ``folded`` is its lower case; ``before`` and ``behind`` surround it."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
     noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
@@ -797,8 +765,6 @@ _GROUPED_BY = re.compile(rf"[{_BLANKS}{_APOSTROPHES}]")
 def _amounts(
     text: str, is_symbol: Callable[[str], bool], named: Collection[str]
 ) -> Iterator[Reading]:
-    """Yields amounts: numbers beside the symbol of a token. A number is left out if only a part of
-    it may have been read, or if it is in ``named``."""
     used = 0
     for match in _NUMBER.finditer(text):
         start, end = match.span()
@@ -861,8 +827,6 @@ def _symbol(match: re.Match[str] | None, text: str, is_symbol: Callable[[str], b
 
 
 def _amount_of(number: str, *, last: bool) -> list[Decimal]:
-    """Returns the amounts that ``number``, digits with blanks, can mean. Of several numbers, the
-    last or the first counts."""
     parts = _PLAIN_BLANK.split(number)
     for count in range(len(parts), 0, -1):
         kept, beside = (parts[-count:], parts[:-count][-1:]) if last else (
@@ -880,8 +844,6 @@ _GROUP_OF_NUMBER = 3
 
 
 def _numbers(text: str) -> list[Decimal]:
-    """Returns the amounts that digits and separators can mean. A single separator before three
-    digits has two readings."""
     marks = [" " if _GROUPED_BY.fullmatch(mark) else mark for mark in _NO_DIGIT.findall(text)]
     groups = _NO_DIGIT.split(text)
     if not marks:
@@ -901,7 +863,6 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 
 
 def _is_grouped(groups: list[str], mark: str) -> bool:
-    """Returns whether ``groups`` of digits are thousands or, with commas, grouped as in India."""
     first, *others = groups
     if first[0] == "0" or not others or len(others[-1]) != 3:
         return False

@@ -2,16 +2,9 @@
 text to the service.
 
 The texts come from the order's situation (``orders.situations``), so that all pages of the desk
-agree. The diagnosis adds what is wrong with the service or the clock, and what it means if the
-order is overdue. If the service gives no reason, amount or date, the diagnosis says so.
-
-A reply says what happened, where the money is, what the customer must and must not do, and what
-comes next. It promises nothing beyond the facts and never asks for a second payment. It names an
-amount as paid only if a chain shows that amount.
-
-A sheet has the texts of one order at one moment. A record has the present sheet, a sheet for each
-moment at which an update was received, and the requests between them. Pages and files render the
-same record, so that a file shows what the desk showed.
+agree. A reply promises nothing beyond the facts and never asks for a second payment. It names an
+amount as paid only if a chain shows that amount. Pages and files render the same record, so that a
+file shows what the desk showed.
 """
 
 from __future__ import annotations
@@ -222,8 +215,6 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
 
 
 def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """Returns the diagnosis for a circumstance that outweighs the order's situation. ``cause`` is
-    put in front of the present cause."""
     return replace(
         diagnosis,
         rule=rule,
@@ -236,8 +227,6 @@ def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str)
 
 
 def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagnosis:
-    """Returns the diagnosis by the order's situation, without full stops. ``pass_on`` is the act if
-    support has to write to the service."""
     tracked = facts.tracked
     cause = for_support(status.told.removesuffix("."))
     if status.situation.asks_where and tracked.order.refund_address is None:
@@ -458,8 +447,8 @@ shorter."""
 
 
 def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
-    """Returns a transaction's hash and, if the explorer's host is known, a link. A service could
-    send the customer elsewhere. Empty without a hash."""
+    """Returns a transaction's hash and, if the explorer's host is known, a link. Other links are
+    left out, because a service could send the customer elsewhere. Empty without a hash."""
     if not hash_:
         return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
@@ -467,8 +456,6 @@ def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[st
 
 
 def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
-    """Returns why a payment was refunded, as far as this desk can tell; the service gives no
-    reason."""
     order = facts.tracked.order
     late = any(display_of(seen) == DisplayStatus.EXPIRED for _, _, seen in facts.seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
@@ -613,8 +600,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """Returns the id of the request that created an order. None if this desk did not create it, or
-    without an id. Raises JournalUnavailable."""
+    """Returns the id of the request that created an order. None if this desk did not create the
+    order or knows no id. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
@@ -730,7 +717,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
         """Returns rows about the order, each a label, a text, and its colour role (empty for
-        plain). ``whole`` keeps the refund address in full."""
+        plain)."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -751,7 +738,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
     """An update of the order, received at ``at``. ``written`` is its time by the service, if known.
-    ``sheet`` has the texts of then."""
+    ``sheet`` has the texts as of then."""
 
     at: datetime
     source: str
@@ -778,7 +765,7 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
 
 class TimelineEntry(Struct, frozen=True):
     """A row of the timeline, newest first. ``day`` is empty unless the row is the first of its day.
-    ``quiet`` names a long time without news until the later update."""
+    ``quiet`` names a long time without news."""
 
     key: str
     """The kind of the row and its index in the record: ``update 3``, ``call 0``."""

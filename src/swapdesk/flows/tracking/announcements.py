@@ -68,7 +68,7 @@ def quote_ended(expired_at: datetime) -> str:
 
 def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
     """Returns how much worse a new quote is than the confirmed one. ``figure`` is its output, or
-    its input if the user stated the output (``receive``). ``percent`` is above zero."""
+    its input if the user stated the output (``receive``)."""
     gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
         f"The new quote {gives} {table_amount(figure)} {symbol},"
@@ -77,8 +77,8 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
-    """Returns a sentence about a rate limit. ``again`` says when the desk repeats the call; if
-    empty, the sentence says how long to wait, ``seconds`` if the service stated nothing."""
+    """Returns a sentence about a rate limit. ``again`` says when the desk repeats the call; if it
+    is empty, the sentence says how long to wait."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."

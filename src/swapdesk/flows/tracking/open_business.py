@@ -1,6 +1,5 @@
 """Writes sentences about what is open when the desk is left, about what an earlier run left open,
-and the news of the first screen: the latest events, and the prices of tokens that the user
-trades."""
+and the news of the first screen."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def quit_warning(
     paying: int = 0,
 ) -> str | None:
     """Returns the warning shown before the user leaves the desk; None if nothing is open.
-    ``creating`` says that a create request is unanswered; ``signing`` and ``paying`` count swaps
-    and deposits under way."""
+    ``signing`` and ``paying`` count swaps and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
@@ -158,9 +156,8 @@ class RecentEvent(Struct, frozen=True):
 def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
-    """Returns the ``limit`` newest states in the journal, newest first. ``known`` returns a loaded
-    order by id. A swap that was never signed is listed as not signed, whatever the service
-    reported."""
+    """Returns the ``limit`` newest states in the journal, newest first. A swap that was never
+    signed is listed as not signed, whatever the service reported."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

@@ -1,9 +1,6 @@
 """Reads from the journal the state of payments that this desk makes: the bundle of a batch, the
-deposit of a single order, the transaction of a DEX swap.
-
-The service says only that these orders wait. Other desks and commands of this home also write the
-journal, so it is read repeatedly; the orders of a group take one query.
-"""
+deposit of a single order, the transaction of a DEX swap. The service says only that these orders
+wait."""
 
 from __future__ import annotations
 
@@ -44,8 +41,8 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """Reads from the journal how batches pay their orders. Returns None for orders of another desk.
-    Raises JournalUnavailable."""
+    """Reads from the journal how batches pay their orders. Methods return None for orders of
+    another desk and raise JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
         """Returns a value that changes with the payment of these orders."""
@@ -76,7 +73,8 @@ class BatchedOrders:
             self._groups[group].discard(tracked.service_id)
 
     def moved(self) -> Iterator[str]:
-        """Yields the orders whose payment by a batch changed in the journal since the last call."""
+        """Yields the ids of the orders whose payment by a batch changed in the journal since the
+        last call."""
         for group in [group for group, names in self._groups.items() if names]:
             before = self._marks.get(group, _NEVER)
             # One query for all orders of a group.
@@ -87,8 +85,7 @@ class BatchedOrders:
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """Returns ``tracked`` marked as created by a batch of this desk, with its payment.
-        Unchanged if the journal does not have the batch that ``seen``, the order's newest state,
-        names; it may have it later."""
+        Unchanged if the journal does not have the batch of ``seen``, the order's newest state."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -125,7 +122,6 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Returns whether a batch's payment may still change what is shown of the order."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
@@ -145,8 +141,8 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns how far this desk has paid a DEX swap. None for other orders and once the service has
-    seen the transaction. After the order's end, only if the swap was never signed. Raises
+    """Returns how far this desk has paid a DEX swap. None for other orders, once the service has
+    seen the transaction, and after the order's end, unless the swap was never signed. Raises
     JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None

@@ -1,13 +1,9 @@
 """Follows every order that this desk knows, live, and keeps it longer than the service does.
 
 States from the stream, polls and the journal are merged forward only, committed to the journal,
-then announced. An ended state is not shown before it is committed. Changed figures alone are
-announced at once and committed later (``order_writes``). If the stream reports that an order ended,
-this counts only after REST repeats it.
-
-No order is given up because of a fault of our own network. If a sighting (a state received from a
-source) speaks against showing an address, the journal decides, because another desk of this home
-may have decided meanwhile.
+then announced. If the stream reports that an order ended, this counts only after REST repeats it.
+If a state that a source reported speaks against showing an address, the journal decides, because
+another desk of this home may have decided meanwhile.
 """
 
 from __future__ import annotations
@@ -258,7 +254,8 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Loads orders that another desk or command of this home has journaled, and what changed
-        for loaded ones: payments made, and problems put away. Announces the changes."""
+        for loaded ones: payments made, and problems that the user dealt with. Announces the
+        changes."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -291,8 +288,8 @@ class Tracker:
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Reads one order from the service and returns it merged. Raises ClientError. After a 404 a
-        loaded order is kept and marked as gone."""
+        """Reads one order from the service and returns it merged into the loaded one. Raises
+        ClientError. After a 404, a loaded order is kept and marked as gone."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
@@ -393,8 +390,6 @@ class Tracker:
             self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
-        """Returns the ids of recent open orders that no source has reported since ``since``, except
-        those created just before."""
         return [
             tracked.service_id
             for tracked in self.running()
@@ -429,8 +424,6 @@ class Tracker:
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
     def _changed(self, member: str, values: Mapping[str, object]) -> list[str]:
-        """Sets the attribute ``member`` of loaded orders to ``values``, by order id. Returns the
-        ids that changed."""
         moved = [
             name
             for name, value in values.items()
@@ -462,7 +455,6 @@ class Tracker:
             self._batched.put(tracked)
 
     def _meet(self, tracked: TrackedOrder) -> None:
-        """Remembers an order that is loaded for the first time, if it is new and foreign."""
         created, now = tracked.order.created, self._clock.now()
         recent = created is None or created >= now - _NEW
         if recent and tracked.intent is None and not tracked.in_batch:
@@ -527,7 +519,6 @@ class Tracker:
     # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """Returns ``before`` with its deposit address hidden, because ``reason`` contradicts it."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -584,8 +575,6 @@ class Tracker:
         self._announce(names)
 
     def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
-        """Runs ``work`` about an order in a task, unless one is under way. After a failure the
-        order's next state starts it again."""
         if service_id in self._errands:
             work.close()
             return
@@ -644,8 +633,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the journal's order if its verdict on the deposit address differs from ``before``
-        or that is None; otherwise ``before``."""
+        """Returns the journal's order if ``before`` is None or has a different verdict on the
+        deposit address; otherwise ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
@@ -658,8 +647,6 @@ class Tracker:
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
-    """Returns whether the service first saw the deposit between ``before`` and ``after``. Without
-    ``before`` only the state "deposit detected" counts."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

@@ -1,9 +1,7 @@
-"""Reads the compiled contracts, and computes where Vyper stores their variables, so that block 0 of
-a chain can have the storage that a constructor would write.
+"""Reads the compiled contracts, and computes where Vyper stores their variables.
 
-A number or an address is stored in the slot of its variable. A text has its length in that slot and
-its bytes in the slots after it, 32 bytes in each. An entry of a map is stored at ``keccak256(slot ‖
-key)``; for a map of maps this is applied once for each key.
+A number or an address is in the slot of its variable. A text has its length there and its bytes in
+the slots after it. An entry of a map is at ``keccak256(slot ‖ key)``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,3 @@
-"""The initial content of the embedded EVM chains: tokens, pools and venues.
-
-``genesis.world_contracts`` returns the accounts and contracts of block 0 of one chain. ``keeper``
-moves the pools with the market while a chain is used, as ``plan`` computes, and gives tokens away.
-In block 0 the pools are at the assets' base prices, so that a chain has the same first block at
-every start; afterwards the keeper moves them to the current market.
-"""
+"""The initial content of the embedded EVM chains: tokens, pools and venues. ``genesis`` makes block
+0, with pools at base prices; ``keeper`` then brings the pools to market prices while a chain is
+used."""

@@ -1,12 +1,9 @@
-"""Block 0 of an embedded chain: accounts, tokens, pools, venues, canonical contracts and
-inventories, each with its storage.
+"""Block 0 of an embedded chain: accounts, tokens, pools, venues and canonical contracts, each with
+its storage.
 
-Basalt has a pool for everything that is traded: volatile tokens against the wrapped coin, steady
-ones against USDC. Fathom has a few thin pools, mainly of the tokens that take permits.
-
-The name in a contract often differs from the name in the catalogue, and the contract's name is part
-of what a permit signs. A token has permits here only if its permits are known to follow EIP-2612
-with the common domain (name, version, chain id, contract); all other tokens take approvals.
+Basalt has pools of volatile tokens against the wrapped coin and of steady ones against USDC; Fathom
+has a few thin pools. A token takes permits only if they are known to follow EIP-2612; note that its
+contract's name, which a permit signs, can differ from the catalogue's.
 """
 
 from __future__ import annotations
@@ -479,8 +476,8 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns a token's balances and allowances in block 0, without the exchanges' wallets. The
-    treasury gets the rest of the supply."""
+    """Returns a token's balances by holder and its allowances in block 0, without the exchanges'
+    wallets. The treasury gets the rest of the supply."""
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:

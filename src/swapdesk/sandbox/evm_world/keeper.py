@@ -1,10 +1,5 @@
-"""Moves the pools of the embedded chains to the market's prices, with one transaction at a time on
-each chain.
-
-``plan`` decides which pools move and by how much, as a pure function of reserves and prices. The
-keeper leaves a chain alone while nobody uses it, so that an idle sandbox does not grow; a request
-wakes the keeper. ``give`` pays tokens out of the treasury.
-"""
+"""Brings the pools of the embedded chains to market prices, and gives tokens away. It leaves a
+chain alone while nobody uses it, so that an idle sandbox does not grow."""
 
 from __future__ import annotations
 
@@ -49,8 +44,8 @@ def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> i
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns the amount to sell to a pool, fee included, that raises ``reserve_in`` over
-    ``reserve_out`` to ``ratio``. Rounded down; 0 if the ratio is that high already."""
+    """Returns how much to sell to a pool, fee included, so that ``reserve_in`` divided by
+    ``reserve_out`` rises to ``ratio``. Rounded down; 0 if it is that high already."""
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -93,8 +88,8 @@ def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
 ) -> list[PoolSwap]:
     """Returns the swaps that bring deviating pools back to the market price, the furthest first.
-    ``prices`` are dollars by asset. No swap sells more than ``held``, the keeper's token
-    balances."""
+    ``prices`` are dollars by asset. ``held`` are the keeper's token balances, which limit the
+    swaps."""
     left = dict(held)
     off = [
         (deviation(state.reserve0, state.reserve1, ratio), state, ratio)
@@ -177,8 +172,9 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records that a chain is used, and compares its pool prices with the market. If they are
-        older than STALE_SECONDS, waits up to WAKING_SECONDS until they are corrected."""
+        """Records that a chain is used, and starts a check of its pool prices unless there was one
+        lately. If the last check is STALE_SECONDS old, waits until the prices are corrected, up to
+        WAKING_SECONDS."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -214,8 +210,9 @@ class Keeper:
             watched.moving = None
 
     async def step(self, chain: str) -> bytes | None:
-        """Brings deviating pools of a chain to the market price; returns the transaction's hash.
-        None if there is nothing to do or the previous transaction is pending. Raises Problem."""
+        """Corrects the pools of a chain that deviate from the market price; returns the
+        transaction's hash. None if there is nothing to do or the previous transaction is pending.
+        Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):

@@ -1,7 +1,5 @@
-"""The node's own database: one connection, one writer, and every step in one durable transaction.
-
-``AccountRows`` reads and changes the rows of the exchanges' books, and finds what is due next.
-"""
+"""The node's own database: one connection, one writer, and every step in one durable
+transaction."""
 
 from __future__ import annotations
 
@@ -168,8 +166,8 @@ class AccountRows:
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
         """Returns the leg that a payment to this address and tag belongs to, or None. If no leg has
-        the tag, the leg without a tag counts. If several legs had the address in turn, the open one
-        counts, or else the last."""
+        the tag, the leg without a tag counts. If several legs had the address, the open or else the
+        last one counts."""
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
             row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")

@@ -1,17 +1,8 @@
 """The ledger of the sandbox: every payment, and what each address holds of each token.
 
-Issued tokens are a debt of the account ``ISSUER``, so that the balances of a token add up to zero.
-A cause (what a payment is for) is paid only once, and the payment is stored in the transaction that
-moves the balances.
-
-For an embedded chain the ledger is the exchanges' book: it has the balance of each exchange's
-wallet, and everything else under the faucet's name. An incoming payment is booked when it is read
-from a block.
-
-An outgoing payment is signed in the transaction that books it, with the next number of its wallet,
-and its bytes are submitted until they are in a block. A node that is killed at any moment submits
-the same bytes again. A payment is signed again only if it expired in no block and can never be
-executed.
+A cause (what a payment is for) is paid only once. For an embedded chain the ledger is the
+exchanges' book. An outgoing payment is signed in the transaction that books it, and the same bytes
+are submitted until they are in a block; it is signed again only if it can never be executed.
 """
 
 from __future__ import annotations
@@ -173,9 +164,9 @@ def _digest() -> str:
 
 
 class Payment(Struct, frozen=True, kw_only=True):
-    """A row of the table ``payments``, in smallest units. If a wallet of the sandbox signed it,
-    ``wallet`` and ``number`` identify it. If it is a leg's deposit, ``account`` is the leg's id,
-    and ``late`` means after the deadline."""
+    """A row of the table ``payments``, in smallest units. ``wallet`` and ``number`` identify a
+    payment that the sandbox signed. For the deposit of a leg, ``account`` is the leg's id; ``late``
+    means after the deadline."""
 
     id: int = 0
     cause: str
@@ -256,8 +247,8 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """Issues every priced token to the faucet and the exchanges, once. Raises OtherWorld if
-        that was done from another release's tables."""
+        """Issues every priced token to the faucet and the exchanges, unless that was done before.
+        Raises OtherWorld if it was done from another release's tables."""
         digest = _digest()
         noted = self._database.get("world digest")
         if noted is None:
@@ -384,8 +375,8 @@ class Ledger:
         self.on_arrival(self._add(arrived), at)
 
     def renew(self, payment: Payment) -> None:
-        """Signs an expired payment again, which must be in no block. Balances stay as booked at the
-        first signature."""
+        """Signs again an expired payment that is in no block. Balances stay as booked at the first
+        signature."""
         assert payment.wallet is not None
         assert payment.number is not None
         token = world_tokens()[payment.token]

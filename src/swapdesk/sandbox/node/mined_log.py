@@ -1,10 +1,7 @@
-"""A chain on disk: the newest snapshot of its state, and a log of what was mined since that
-snapshot.
+"""A chain on disk: the newest snapshot of its state, and a log of what was mined since.
 
-The file ``NAME.snapshot`` starts with a number N; the log that continues it is ``NAME.N.log``. Both
-files consist of frames: length, checksum, payload. The chain defines the payload. A new snapshot is
-written completely beside the old one and replaces it by one rename, so that a kill at any moment
-leaves one snapshot with its log.
+``NAME.snapshot`` starts with a number N; its log is ``NAME.N.log``. Both consist of frames: length,
+checksum, payload.
 """
 
 from __future__ import annotations

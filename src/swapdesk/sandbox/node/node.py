@@ -1,13 +1,5 @@
-"""The node: its time, its ledger and the exchanges' books, whose methods are served as JSON-RPC 2.0
-over HTTP on this machine.
-
-``open_node`` opens the node with its embedded chains.
-
-When an exchange's order or an operation changes, the node sends the service an event, a signed POST
-(contract 15). It tries this a few times and then gives up, because the service also asks by itself.
-Events wait in a queue of limited length, in which equal events wait only once. The node's work
-never waits for the sending.
-"""
+"""The node: its time, its ledger and the exchanges' books, served as JSON-RPC 2.0 over HTTP on this
+machine. It also sends the service events about changes (contract 15), which may be lost."""
 
 from __future__ import annotations
 
@@ -151,8 +143,8 @@ class Node:
         self.handlers = self._table()
 
     def begun_with(self, name: str, asked: str) -> None:
-        """Stores a value that never changes, such as ``chain ids``. Raises OtherTerms if another is
-        stored."""
+        """Stores ``asked`` under ``name``, such as ``chain ids``, as a value that never changes.
+        Raises OtherTerms if another value is stored."""
         stored = self.database.get(name)
         if stored is None:
             self.database.put(name, asked)
@@ -293,8 +285,8 @@ class Node:
         return self._paid(token, params, account)
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Gives a customer's account more than it lacks for a payment, so that the gift does not
-        reveal the amount. Returns once the gifts are in a block."""
+        """Gives a customer's account several times what it lacks for a payment, so that the gift
+        does not reveal the amount. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(

@@ -1,13 +1,7 @@
 """The money of a leg: credited, swapped, paid out, refunded or forwarded.
 
-Every method of ``Settlement`` runs inside a transaction that its caller opened, and moves each sum
-at most once. What a venue keeps of a refund goes to the venue's own wallet, so that every unit
-stays accounted for.
-
-``ChainBooks`` reads deposits, confirmations and outcomes of payments from the embedded chains. How
-far a chain was read is stored in the same transaction as what was found. A payment that is in no
-block is submitted again with the same bytes; a payment that expired in no block is signed again.
-Blocks are final: nothing that was mined is undone.
+Every method of ``Settlement`` runs inside its caller's transaction and moves each sum at most once.
+``ChainBooks`` reads deposits and outcomes from the embedded chains. Blocks are final.
 """
 
 from __future__ import annotations
@@ -48,8 +42,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to the leg that received it. It counts as late if the leg no longer
-        takes deposits. A payment with a wrong tag or token is not credited."""
+        """Credits a payment to the leg that received it; it counts as late if the leg no longer
+        takes deposits. A payment with a wrong tag or token is ignored."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -132,7 +126,7 @@ class Settlement:
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Payment:
         """Forwards the held deposit of a failed leg. A repeated call returns the first payment.
-        Raises Problem if nothing is held, the deposit is too small, or it went to another
+        Raises Problem if no deposit is held, or if it is too small or was forwarded to another
         address."""
         cause = f"send on:{row['id']}"
         done = self._ledger.paid(cause)
@@ -218,8 +212,6 @@ class Settlement:
     def _paying_wallet(
         self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """Returns the number and address of the hot wallet that pays a leg out; None if none holds
-        enough. The first ``skipped`` ones are left out."""
         first = int(row["payout_wallet"])
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS

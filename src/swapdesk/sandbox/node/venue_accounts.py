@@ -1,10 +1,8 @@
 """The books of the simulated exchanges: one account for each leg, identified by the venue and the
-key that the service chose.
+service's key.
 
-An account waits for its deposit, counts confirmations, swaps, pays out and finishes. Each step is
-one transaction that moves money at most once, so that a node that was killed at any moment
-continues from there. A step that fell due while no node ran is booked at the time at which it was
-due. Clients pay to an address of the leg, to a common address with a memo, or to a static address.
+Each step is one transaction that moves money at most once, so that a killed node continues from
+there. Late steps are booked at the time at which they were due.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""The two times of the node: sandbox time, and world time, which runs ``speed`` times faster.
-
-Blocks, confirmations and the work of exchanges follow world time; deadlines follow sandbox time.
-Both are whole milliseconds and never run backward, also across restarts.
-"""
+"""The two times of the node, in milliseconds: sandbox time, for deadlines, and world time,
+``speed`` times faster, for blocks and the work of exchanges. Neither runs backward."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The DEX half of the order desk: permissions, chained signatures, creation of orders, and
-confirmations.
+"""The DEX half of the order desk: permissions, signatures, creation and confirmation of orders.
 
-If a venue rejects a swap, the create request is refused before the quote is consumed. A transaction
-is accepted for an order only if the chain knows it and it was made for this order: it must come
-from the order's owner, with the order's call (EVM) or message (Solana) (contract 10.12). The
-partner reports the transaction, or the service finds it on the chain.
+A swap that its venue rejects is refused before the quote is consumed. A transaction is accepted for
+an order only if the chain knows it, it comes from the order's owner, and it has the order's call or
+message (contract 10.12).
 """
 
 from __future__ import annotations
@@ -65,7 +63,8 @@ CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
 SOUGHT = "sought"
-"""In an order's ``detail``: when the chain was last searched for its unreported transaction."""
+"""Key in an order's ``detail``: when the chain was last searched for a transaction that no client
+reported."""
 
 _QUOTE_ENDS = "quoteExpires"
 
@@ -101,13 +100,14 @@ class Sightings(Protocol):
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Returns whether the chain knows the transaction ``sent`` yet. Raises Foreign if the
-        transaction is not the order's, and NodeError."""
+        """Returns whether the chain already knows the transaction with the hash ``sent``. Raises
+        NodeError, and Foreign if the transaction is not the order's."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns hashes of transactions that may be the order's, oldest first, if no client
-        reported one. Empty if the chain cannot be searched for these tokens. Raises NodeError."""
+        """Returns hashes of transactions that may be the order's, oldest first, for an order whose
+        transaction no client reported. Empty if the chain cannot be searched for these tokens.
+        Raises NodeError."""
         ...
 
     async def warm(self) -> None: ...
@@ -155,8 +155,7 @@ class EvmSightings:
 
 
 class SolanaSightings:
-    """Finds transactions on Solana. A transaction's id is the payer's signature of the order's
-    message."""
+    """Finds transactions on Solana, where a transaction's id is the payer's signature."""
 
     def __init__(self, client: SolanaClient) -> None:
         self._client = client
@@ -234,7 +233,8 @@ class DexDesk(Room):
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
         """Returns the calls to send and the documents to sign before the venue may take the tokens;
-        may be empty. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
+        both may be empty. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR,
+        SERVICE_UNAVAILABLE."""
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
         missing = await asked(
@@ -309,10 +309,10 @@ class DexDesk(Room):
         return _detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Records the owner's report of the order's transaction, or consent that the venue settles
-        the order. Returns False if the chain does not know the transaction yet. Raises NOT_FOUND,
-        BAD_REQUEST, ALREADY_SUBMITTED, VALIDATION_ERROR (not the order's transaction), INVALID_SWAP
-        (the order has ended)."""
+        """Records the owner's report of the order's transaction, or the owner's consent that the
+        venue settles the order. Returns False if the chain does not know the transaction yet.
+        Raises NOT_FOUND, BAD_REQUEST, ALREADY_SUBMITTED, VALIDATION_ERROR if the transaction is not
+        the order's, INVALID_SWAP if the order has ended."""
         for _ in range(_TRIES):
             order = await self._found(caller, request.id)
             if order.detail.get(BY_VENUE) is True:
@@ -375,8 +375,8 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Searches the chain, when it is time, for the transaction that no client reported; returns
-        the changes of ``detail``. Orders that no client was told of are left out, because any match
+        """Searches the chain, when it is time, for an order's transaction that no client reported;
+        returns the changes of ``detail``. Skips orders that no client was told of, because a match
         would belong to another order."""
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}

@@ -1,9 +1,7 @@
-"""On-chain rows of ``GET /quotes`` (contract 6.7, 6.8), and the limits of on-chain routes (6.1).
+"""On-chain rows of ``GET /quotes`` (contract 6.7, 6.8), and limits of on-chain routes (6.1).
 
-Gas and fees are in the native coin of the paying chain. Their dollar values follow the coin's price
-in the catalogue and are omitted if it has none. A pool states no limits, so the limits are searched
-for: an amount is within limits if a venue quotes it and the row is usable. The search starts from a
-usual amount and finds each end with a precision of about one percent.
+Gas and fees are in the paying chain's coin. Pools state no limits, so the amounts that venues quote
+are searched for, with a precision of about one percent.
 """
 
 from __future__ import annotations
@@ -32,7 +30,8 @@ PERMISSION_VALID = timedelta(seconds=600)
 """Time for which a quote that needs an approval first may be executed (contract 6.28)."""
 
 _FIRST: Steps = ((15.0, 100),)
-"""Timeouts, as in STEPS, of the first question to a chain, which loads an embedded chain."""
+"""Timeouts, in the form of STEPS, of the first question to a chain, which loads an embedded
+chain."""
 _ASK_AGAIN = 0.5
 """Seconds until a chain that does not answer yet is asked again."""
 _SILENT = Unavailable("the chain does not answer at present")
@@ -199,14 +198,12 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
 
 
 def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
-    """Returns the dollar value of a venue's two fees, of which ``of_the_token`` is taken from the
-    sold token. None counts as 0."""
     return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """Returns the amount received minus the venue's fee, in ``token_out``, to compare routes.
-    Unchanged if the fee or price is unknown (contract 6.8)."""
+    """Returns the amount received minus the venue's fee, in ``token_out``, for comparing routes. It
+    is unchanged if the fee or price is unknown (contract 6.8)."""
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
     fee = ROUGH.divide(fee_usd, token_out.price)
@@ -245,8 +242,8 @@ def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
 
 
 USUAL_USD = Decimal(100)
-"""Dollar value of the first amount that the search for limits tries. If the token has no price, the
-first amount is one whole token."""
+"""Dollar value of the first amount that the search for limits tries; one whole token if there is no
+price."""
 
 _STARTS = ((1, 1), (1, 16), (16, 1), (1, 256), (256, 1))
 _STEP = 4
@@ -262,8 +259,8 @@ class DexLimits:
         self._paid: dict[int, int | None] = {}
 
     async def find(self) -> Limits | None:
-        """Searches for the least and the greatest amount that on-chain venues take now, and returns
-        them; None if no on-chain route takes any amount."""
+        """Searches for the least and the greatest amount that on-chain venues take now; None if
+        they take no amount."""
         start = await self._start()
         if start is None:
             return None

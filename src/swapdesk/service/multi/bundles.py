@@ -1,9 +1,7 @@
-"""Sends the submitted bundles of groups, follows them, and stores their outcome.
+"""Submits the bundles that pay batches of orders, follows them, and stores their outcome.
 
-After a crash a bundle is sent again as it was stored. That is harmless, since the hash identifies
-an operation and its nonce can be used only once (contract 17.2). The outcome is what the
-EntryPoint's event says about the inner calls, never the transaction's status. A bundle whose
-account is not funded yet is retried until its orders expire.
+Submitting a bundle again after a crash is harmless, since a nonce can be used only once (contract
+17.2). The outcome is what the EntryPoint's event says, never the transaction's status.
 """
 
 from __future__ import annotations
@@ -36,8 +34,8 @@ _NO_GAS = "AA21"
 
 Intervention = Literal["fail", "withdraw", "hold"]
 Intervene = Callable[[str], Intervention | None]
-"""A function that takes the id of a group and returns the operator's decision about the group's
-bundle; None if the operator has made none."""
+"""A function that returns the operator's decision about the bundle of the batch with this id; None
+if there is none."""
 
 _INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
 _EXPIRED = "The orders expired before the smart account could pay"
@@ -81,8 +79,7 @@ class BundleWatch:
                 await within(self._clock, seconds, self._woken.wait())
 
     async def step(self) -> int:
-        """Checks the outcome of every open bundle once; returns the number of bundles that are
-        still open afterwards."""
+        """Checks the outcome of every open bundle once; returns how many are still open."""
         if self._bundler is None:
             return 0
         left = 0
@@ -137,8 +134,8 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation, possibly again. Returns its outcome if it is in a block, the reason
-        if it never will be, or None if it still can be."""
+        """Submits an operation, possibly again. Returns its outcome if a block has it, the reason
+        if none ever will, or None if that is still open."""
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
             await bundler.submit(bundle.chain, operation)
@@ -149,8 +146,6 @@ class BundleWatch:
         return await bundler.landed(bundle.chain, batch.hash)
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
-        """Returns the reason why the bundler will never take an operation that it refused; None if
-        it still can."""
         if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"

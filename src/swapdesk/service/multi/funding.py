@@ -1,11 +1,8 @@
-"""Funding of a group: builds what the group's sender signs, depending on the kind of chain on which
-the group sells.
+"""Builds what the sender of a batch signs to pay its deposits (contract 9.9 to 9.19).
 
-Source: contract 9.9 to 9.19. On an EVM chain a bundle is ``pending`` until its signatures arrive
-(EIP-191 or EIP-712). Submitting stores the signatures by compare-and-set before the bundler gets
-the bundle, so that a second submission is refused; :class:`BundleWatch` does the rest. On Solana
-the sender signs and sends the deposits. They are packed by measured size into transactions of at
-most one packet and ten deposits, with the group's id as memo (contract 9.15).
+On an EVM chain, signatures are stored before the bundler gets a bundle, so that a second submission
+is refused. On Solana the sender sends transactions of at most ten deposits, with the batch's id as
+memo.
 """
 
 from __future__ import annotations
@@ -96,8 +93,8 @@ class BlockhashNode(Protocol):
 
 
 class FundingDesk(Room):
-    """Builds and submits what pays the deposits of a batch's orders together. Without ``bundler``,
-    that is impossible on EVM chains."""
+    """Builds and submits transactions and bundles that pay the deposits of a batch. If ``bundler``
+    is None, this is impossible on EVM chains."""
 
     def __init__(
         self,
@@ -116,10 +113,8 @@ class FundingDesk(Room):
     async def build(
         self, caller: Caller, multi_id: str, request: MultiBuildRequest
     ) -> MultiTransactions:
-        """Returns what the sender signs to pay the deposits of the group, or of some of its orders.
-
-        Raises ServiceError: NOT_FOUND, ALREADY_SUBMITTED, VALIDATION_ERROR, SERVICE_UNAVAILABLE.
-        """
+        """Returns what the sender signs to pay the deposits of a batch, or of some of its orders.
+        Raises ServiceError: NOT_FOUND, ALREADY_SUBMITTED, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
         group = await self._groups.found(caller, multi_id)
         if self._kind(group) == _KIND:
             return await self._on_solana(group, request.sender, request.service_ids)
@@ -134,8 +129,8 @@ class FundingDesk(Room):
         return await self._bundled(self._bundler, group, owner, request.service_ids)
 
     async def transactions(self, caller: Caller, multi_id: str, sender: str) -> MultiTransactions:
-        """Returns the Solana transactions that fund the group. Raises VALIDATION_ERROR if the group
-        sells on another kind of chain; otherwise raises like :meth:`build`."""
+        """Returns the Solana transactions that pay a batch's deposits. Raises VALIDATION_ERROR for
+        another kind of chain; otherwise raises like :meth:`build`."""
         group = await self._groups.found(caller, multi_id)
         if self._kind(group) != _KIND:
             raise invalid(
@@ -146,7 +141,7 @@ class FundingDesk(Room):
     async def submit(
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Stores the signatures of the pending bundle, to be submitted soon, and returns its
+        """Stores the signatures of the pending bundle, which the service then submits; returns its
         operations' hashes. Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP,
         SERVICE_UNAVAILABLE."""
         group = await self._groups.found(caller, multi_id)
@@ -157,9 +152,9 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """Builds and stores a bundle with the calls that the owner sends before it. It replaces an
-        unsubmitted bundle with the same nonces, so only one can be executed. Raises
-        VALIDATION_ERROR, ALREADY_SUBMITTED, SERVICE_UNAVAILABLE."""
+        """Builds and stores a bundle, with the calls that the owner sends before it. It replaces an
+        earlier bundle that was not submitted and has the same nonces, so only one can be executed.
+        Raises VALIDATION_ERROR, ALREADY_SUBMITTED, SERVICE_UNAVAILABLE."""
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
@@ -187,9 +182,9 @@ class FundingDesk(Room):
     async def _payable(
         self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
     ) -> list[StoredOrder]:
-        """Returns the orders to pay: those ``wanted``, or all that await a deposit. Waits a few
-        seconds for orders being set up. Raises ALREADY_SUBMITTED for orders in ``claimed``, which
-        an earlier bundle pays, and VALIDATION_ERROR if an order, or none at all, can be paid."""
+        """Returns the orders ``wanted`` or, if None, all that await a deposit. Waits a few seconds
+        for orders being set up. Raises ALREADY_SUBMITTED for orders in ``claimed``, which an
+        earlier bundle pays, and VALIDATION_ERROR for others that cannot be paid."""
         orders = await self._set_up(group)
         now = self._clock.now()
         if wanted is None:
@@ -333,8 +328,6 @@ class FundingDesk(Room):
         return MultiTransactions(multi_id=group.multi_id, chain=SOLANA, transactions=transactions)
 
     def _deposit(self, payer: Pubkey, order: StoredOrder) -> list[Instruction]:
-        """Returns the instructions that pay an order's deposit. The sender also pays for a missing
-        token account of the receiver."""
         token, units = self._token(order), self._units(order)
         receiver = Pubkey.from_string(str(order.deposit_address))
         if token.address is None:
@@ -432,8 +425,6 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
 
 
 def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
-    """Returns the NOT_FOUND error for a batch without a pending bundle; the message differs if one
-    was submitted before."""
     words = "No bundle of this group awaits its signatures."
     if submitted_before:
         words = (
@@ -450,8 +441,8 @@ def _unavailable(who: str) -> ServiceError:
 
 
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
-    """Returns whether ``owner`` (with checksum) signed the operation, for this version of the
-    EntryPoint. Signatures that contracts would reject do not count. Texts are 0x-hex."""
+    """Returns whether ``owner``, an address with checksum, signed the operation for this version of
+    the EntryPoint. Signatures that contracts would reject do not count. The texts are 0x-hex."""
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
     from eth_utils.exceptions import ValidationError

@@ -1,9 +1,5 @@
-"""Creates and shows groups of orders.
-
-A group is created in one commit, its orders are opened by the worker, and only its owner can see
-it. Each order is checked and priced individually; if an order has a problem, only this order gets
-an error. Filters: contract 9.2.
-"""
+"""Creates and shows batches of orders. An order that has a problem gets an error of its own; the
+others are created in one commit. Filters: contract 9.2."""
 
 from __future__ import annotations
 
@@ -62,8 +58,8 @@ log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 5.0
 _DOUBT_SECONDS = 15.0
-"""Longest time, in seconds, to keep asking the database whether a commit succeeded if that is
-unknown. Clients wait longer than this for their answer."""
+"""Seconds to keep asking the database whether a commit succeeded. Clients wait longer for their
+answer."""
 _DOUBT_POLL_SECONDS = 0.5
 _IN_DOUBT = (
     "It is not known yet whether the group was created. Look for its orders in the list of orders"
@@ -85,8 +81,7 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """Returns the filters of an order. A filter that the order does not set itself is taken from
-    the group."""
+    """Returns the filters of an order; those that it does not set are the batch's."""
     base = group or RouteFilters()
     if own is None:
         return base
@@ -139,8 +134,8 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a batch that is checked and priced but not created. It uses the first of
-    ``quotes``; the others offer other payout wallets."""
+    """An order of a batch that is checked and priced but not created yet. The first of ``quotes``
+    is to be used; the others have other payout wallets."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -162,7 +157,7 @@ def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
 
 
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
-    """Returns the row of an order that is priced, not opened, and due at once (status -1)."""
+    """Returns the row of an order that is priced but not opened (status -1), due at once."""
     row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
     return replace(row, status=int(OrderStatusCode.NEW), due_at=row.created, multi_id=multi_id)
 
@@ -174,8 +169,7 @@ _NO_WALLET = "Every payout wallet in reach of the best price was used lately."
 
 
 class GroupDesk(Room):
-    """Creates groups of orders and shows them; ``FundingDesk`` funds them. A process has one
-    GroupDesk."""
+    """Creates batches of orders and shows them. A process has one GroupDesk."""
 
     def __init__(
         self, shared: Shared, engine: QuoteEngine, desk: OrderDesk, worker: Worker
@@ -191,10 +185,10 @@ class GroupDesk(Room):
         request: MultiExchangeRequest,
         call: Counting | None = None,
     ) -> MultiExchange:
-        """Creates the possible orders of a batch together, with an error for each of the others.
-        ``call`` is counted once, and only if there are orders. Raises ServiceError if all are
-        refused: VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or the
-        refusal of ``call.take``."""
+        """Creates the possible orders of a batch, and returns an error for each other one. ``call``
+        is counted once if any order is created. Raises ServiceError if the whole batch is refused:
+        VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or the refusal of
+        ``call.take``."""
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         check_filters(request.filters, self._venues)
@@ -307,9 +301,9 @@ class GroupDesk(Room):
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Writes a batch by ``begin``, which must be safe to repeat; it is repeated while the
-        outcome of the commit is unknown. Raises SERVICE_UNAVAILABLE if that lasts too long,
-        StoreUnavailable if nothing was written."""
+        """Calls ``begin``, which writes a batch and can be repeated, until it is known whether the
+        commit succeeded. Raises SERVICE_UNAVAILABLE if that takes too long, StoreUnavailable if
+        nothing was written."""
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False
         while True:
@@ -327,8 +321,8 @@ class GroupDesk(Room):
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
-        """Waits up to five seconds until all orders have deposit addresses (contract 9.5), and
-        returns them as they are then."""
+        """Waits up to five seconds until all orders have deposit addresses (contract 9.5); returns
+        the orders as they are then."""
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
             self._worker.hint(order.service_id)
@@ -369,15 +363,15 @@ class GroupDesk(Room):
         return MultiOrderResult(error=error)
 
     async def found(self, caller: Caller, multi_id: str) -> StoredGroup:
-        """Returns the caller's batch of orders. Raises NOT_FOUND, also for another partner's or one
-        that is too old."""
+        """Returns the caller's batch of orders. Raises NOT_FOUND, also if the batch is another
+        partner's or too old."""
         group = await self._store.groups.get(caller.partner.partner_id, multi_id)
         if group is None or not visible(group.created, self._clock.now()):
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such group of orders.")
         return group
 
     async def status(self, caller: Caller, multi_id: str) -> MultiExchangeStatus:
-        """Returns all orders of a group and the state of its newest bundle. Raises NOT_FOUND like
+        """Returns all orders of a batch and the state of its newest bundle. Raises NOT_FOUND like
         :meth:`found`."""
         group = await self.found(caller, multi_id)
         orders = await self._store.groups.orders(group.partner_id, group.multi_id)

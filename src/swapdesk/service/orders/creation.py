@@ -1,9 +1,5 @@
-"""The order desk: creates, looks up and lists the orders of a partner.
-
-A quote becomes at most one order (contract 7.6). The quote is consumed and the order written in one
-commit. Then the venues are asked outside any transaction, the deposit address is committed, and
-only then is the request answered. After a crash the worker finishes the order.
-"""
+"""Creates, looks up and lists the orders of a partner. A quote becomes at most one order (contract
+7.6); after a crash the worker finishes it."""
 
 from __future__ import annotations
 
@@ -87,11 +83,11 @@ class OrderDesk(Room):
         purpose: Purpose,
         call: Counting | None = None,
     ) -> Order:
-        """Creates the order of a quote, once; a repeated request gets the same order. ``call`` is
-        counted only if the exchange begins. Raises ServiceError: INVALID_SWAP,
-        FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED,
-        STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED, SERVICE_UNAVAILABLE (outcome unknown), or
-        the refusal of ``call.take``."""
+        """Creates the order of a quote; a repeated request gets the same order. ``call`` is counted
+        only if the exchange begins. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
+        FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
+        PROVIDER_EXCHANGE_FAILED, SERVICE_UNAVAILABLE if the outcome is unknown, or the refusal of
+        ``call.take``."""
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
@@ -156,8 +152,6 @@ class OrderDesk(Room):
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
     ) -> Detail | None:
-        """Returns the ``detail`` of a DEX order, None for other routes. Raises ServiceError if the
-        swap would fail."""
         if quote.route != "dex":
             return None
         if not isinstance(request, ExchangeRequest):
@@ -165,12 +159,12 @@ class OrderDesk(Room):
         return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
-        """Returns an order of the caller. Raises NOT_FOUND, with the same message whether the order
-        is unknown, belongs to another partner or is too old."""
+        """Returns an order of the caller. Raises NOT_FOUND, also if the order is another partner's
+        or too old."""
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """Returns the present order as JSON, like :meth:`get`."""
+        """Returns an order as JSON, in its present state. Raises like :meth:`get`."""
         if self.presentation.is_written(service_id):
             held = await self._store.orders.version(caller.partner.partner_id, service_id)
             if held is None or not visible(held[1], self._clock.now()):
@@ -197,8 +191,8 @@ class OrderDesk(Room):
         return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """Returns a page of the caller's orders of the last 48 hours as JSON; an earlier ``from``
-        is moved to that limit. Raises VALIDATION_ERROR if ``from`` is after ``to``."""
+        """Returns a page of the caller's orders of the last 48 hours as JSON. An earlier ``from``
+        is replaced by that limit. Raises VALIDATION_ERROR if ``from`` is after ``to``."""
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
         since = window_start(self._clock.now())
@@ -218,7 +212,8 @@ class OrderDesk(Room):
         payment: str | None,
     ) -> StoredOrder:
         """Stores and returns the new order before any venue is asked. ``notes`` are a DEX order's
-        ``detail``. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises."""
+        ``detail``. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to
+        refuse the call."""
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
@@ -269,9 +264,9 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Answers a repeated create request with the first one's order or error, after waiting for
-        it. Raises INVALID_SWAP if the order is no longer visible or the requests differ,
-        SERVICE_UNAVAILABLE if the outcome stays unknown."""
+        """Answers a repeated create request with the order or error of the first, waiting if
+        needed. Raises INVALID_SWAP if that order is not visible or the requests differ,
+        SERVICE_UNAVAILABLE if the outcome is not known in time."""
         if not visible(order.created, self._clock.now()):
             raise unusable()
         if order.request_digest not in digests:
@@ -309,8 +304,8 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns digests of a create request for both operations that create orders, because either
-    may repeat the other's request."""
+    """Returns the digests that a create request has at either operation that creates orders,
+    because either may repeat the other's request."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

@@ -1,10 +1,5 @@
-"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9).
-
-The checks cover whether the quote may still become an order, what the request has to contain, and
-its addresses and memos. An address has to be accepted by this program's decoder for the kind of
-chain and by the chain's own pattern; if there is no such decoder, the pattern alone decides
-(``addressValidation``, contract 5.1).
-"""
+"""Checks a create request and drafts the order of its quote (contract 7.3 to 7.9). Addresses must
+satisfy this program's decoder, if there is one, and the chain's pattern (5.1)."""
 
 from __future__ import annotations
 
@@ -31,8 +26,8 @@ from swapdesk.wire.tokens import Token
 
 
 def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
-    """Raises VALIDATION_ERROR if a payout or refund address or its memo is not valid on the token's
-    chain. A memo may be missing."""
+    """Raises VALIDATION_ERROR if a payout or refund address, or its memo, is not valid on the
+    token's chain. A missing memo is valid."""
     _check_address("addressTo", request.address_to, token_out)
     if request.refund_address is not None:
         _check_address("refundAddress", request.refund_address, token_in)
@@ -69,16 +64,16 @@ def _problem(text: str, token: Token) -> str | None:
 
 
 def account_of(address: str, token: Token) -> str:
-    """Returns the chain's kind and the address in canonical spelling, separated by a blank. An
-    undecodable address is kept."""
+    """Returns the chain's kind and the canonical spelling of an address, separated by a blank. An
+    address that cannot be decoded is kept as it is."""
     kind = token.chain_data.kind
     verdict = check_address(kind, address, chain_name=token.chain_data.name)
     return f"{kind} {verdict.account if verdict.ok else address}"
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Returns the VALIDATION_ERROR for an address in ``field`` that is an order's deposit address:
-    money sent there would be credited to that order or lost."""
+    """Returns the VALIDATION_ERROR for an address in ``field`` that is an order's deposit address.
+    Money sent there would go to that order or its venue."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
@@ -119,7 +114,7 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 def unusable(ended: str | None = None) -> ServiceError:
     """Returns the INVALID_SWAP error for an unusable quote. ``ended`` is the message for an expired
-    one, None for other reasons."""
+    quote; None for any other."""
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
         ErrorCode.INVALID_SWAP,
@@ -145,8 +140,8 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 
 
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
-    """Returns a digest of a create request, as hex: the same for requests that differ only in
-    spelling, such as trailing zeros."""
+    """Returns a digest of a create request, as hex. Spelling, such as trailing zeros, does not
+    change it."""
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
     if not request.destination_tag:
         body.pop("destinationTag", None)
@@ -206,6 +201,4 @@ def draft(
 
 
 def _to_milliseconds(moment: datetime) -> datetime:
-    """Truncates a time to milliseconds, the API's precision, so that ``from`` equal to an order's
-    ``created`` includes it."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,8 +1,5 @@
-"""The worker: claims orders that are due, asks their venues, and commits what changed.
-
-The order row is the state of the workflow. Work happens between two commits, never inside one. If a
-worker dies, its lease ends, and another worker continues from the row.
-"""
+"""The worker: claims orders that are due, asks their venues, and commits what changed. If a worker
+dies, its lease ends, and another continues from the order row."""
 
 from __future__ import annotations
 
@@ -35,34 +32,32 @@ from swapdesk.wire.orders import LegStatus, OrderStatusCode
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=8)
-"""Time for which an order belongs to one worker alone, unless renewed. Orders of a killed worker
-wait that long."""
+"""Time for which an order belongs to one worker alone. The worker renews it; the orders of a killed
+worker wait until it ends."""
 _RENEW_SECONDS = 2.0
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
 UNPAID_POLL = timedelta(seconds=2)
-"""Longest interval between two checks for a deposit. If the venue updates its reports less often
-than this, its own interval is used instead."""
+"""Longest interval between two checks for a deposit, unless the venue updates its reports less
+often."""
 
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
-"""Shortest and longest interval at which an expired or failed order is checked for a late deposit
-or refund."""
+"""Shortest and longest interval between checks of an expired or failed order for a late deposit or
+refund."""
 
 RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
-"""Shortest and longest interval between two checks of a finished order. Both are long, because a
-finished order hardly ever gets a second deposit."""
+"""Shortest and longest interval between two checks of a finished order."""
 
 _USUAL_PACE = 5.0
-"""Report interval of a venue, in seconds, that SLOW_POLL and RARE_POLL assume. They shrink in
-proportion for a shorter one."""
+"""Report interval of a venue, in seconds, for which SLOW_POLL and RARE_POLL are meant. Both shrink
+in proportion for a shorter interval."""
 
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
 _ALIVE_SECONDS = 10.0
-"""Longest time, in seconds, that a round of the worker may take. A worker whose round takes longer
-counts as stuck."""
+"""Seconds after which an unfinished round of the worker counts as stuck."""
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
@@ -75,8 +70,8 @@ _SECOND_LEG_FROM = (
 
 
 class Worker(Room):
-    """Carries the orders of the store to their end. ``run`` works until cancelled, ``step`` makes a
-    single round. At most one for each process."""
+    """Carries the store's orders to their end. ``run`` works until cancelled; ``step`` makes a
+    single round. A process has one Worker."""
 
     def __init__(
         self, shared: Shared, desk: OrderDesk, directory: Directory, tolerance: timedelta | None
@@ -91,17 +86,17 @@ class Worker(Room):
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """True while a background task handles due orders, in this process or in another one. If it
-        is False, somebody has to call ``step``."""
+        """True while a background task, in any process, handles due orders. Otherwise somebody has
+        to call ``step``."""
 
     def hint(self, service_id: str) -> None:
-        """Has an order handled at once, or again if that is under way. The hint is lost if the
-        process ends; the order is then handled when due."""
+        """Has an order handled at once; if it is being handled, once more afterwards. If the
+        process ends first, the order is handled when due."""
         self._hinted.add(service_id)
         self._woken.set()
 
     async def run(self) -> None:
-        """Handles due orders until cancelled, also through failures of the store. Raises
+        """Handles due orders until cancelled, and keeps trying if the store does not answer. Raises
         ClockDiffers."""
         swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
@@ -170,7 +165,7 @@ class Worker(Room):
             self.runs = False
 
     async def step(self, now: datetime) -> int:
-        """Claims orders that are due, up to BATCH, and works on each once; returns their number."""
+        """Works once on each order that is due, up to BATCH; returns their number."""
         await self._hasten({})
         claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
@@ -331,8 +326,8 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns when to look at an order again; None if never. The interval grows with the
-        order's age; ended orders are watched for 48 hours, refunded or deleted ones not at all."""
+        """Returns when to look at an order again; None if never. Intervals grow with the order's
+        age. Ended orders are watched for 48 hours, refunded and deleted ones not at all."""
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):

@@ -1,10 +1,5 @@
-"""The routes of an order: its legs and their keys, the next best route, and repricing.
-
-If a create request asks for another markup or other leg providers than its quote, a floating quote
-is repriced within its route type, and a fixed quote is refused (contract 7.11). If a venue refuses
-before anything was deposited, the next best route is tried. A leg's key is never used at two venues
-(contract 17.5).
-"""
+"""The routes of an order: its legs and their keys, the next best route, and repricing (contract
+7.11). A leg's key is never used at two venues (contract 17.5)."""
 
 from __future__ import annotations
 
@@ -33,25 +28,25 @@ from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
-"""A leg of an order; ``back`` is the leg that returns the token originally sent if a private order
-fails part-way."""
+"""A leg of an order; ``back`` returns the token originally sent if a private order fails
+part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""How much longer the second deposit address of a private order stays open. The first leg pays to
-that address."""
+"""How much longer than the first deposit address of a private order the second stays open. The
+first leg pays to the second address."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """Returns venues that an order no longer uses, from its ``detail``. ``refusals``: legs refused
-    (``in:code``, ``out:code``); ``openedInVain``: second legs without a first; ``moves``: legs
-    given up after the deposit."""
+    """Returns venues that an order no longer uses, from a list in its ``detail``: ``refusals``
+    (legs, as ``in:code`` or ``out:code``), ``openedInVain`` (second legs whose first leg was
+    refused) or ``moves`` (legs given up after the deposit)."""
     listed = order.text(name)
     return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
     """Returns the key by which a venue knows a leg: ``<serviceId>:in``, with ``#2`` on the second
-    route, or the one stored for a venue that took the leg over."""
+    route, or the stored key if the venue took the leg over from another."""
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
 
@@ -81,8 +76,8 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes between ``codes`` that this order must not use: a venue refused a leg, or
-    one would know both ends of a private order."""
+    """Returns the routes between ``codes`` that this order must not use, because a venue refused a
+    leg or would know both ends of a private order."""
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
     for refusal in refused:
@@ -136,8 +131,8 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns the address for a refund in the intermediary token ``middle``; None if there is no
-    valid one, or for a fixed order, which is refunded in the token sent."""
+    """Returns the address for a refund in the intermediary token ``middle``. None if no valid one
+    was given, and for a fixed order, which is refunded in the token sent."""
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
         return None
@@ -180,8 +175,8 @@ async def repriced(
     token_in: Token,
     token_out: Token,
 ) -> StoredQuote:
-    """Returns the quote of a create request, repriced if the markup or the providers differ. Raises
-    INVALID_SWAP if that is impossible, VALIDATION_ERROR for an unknown provider."""
+    """Returns the quote of a create request, priced again if the request changes markup or
+    providers. Raises INVALID_SWAP if no route fits, VALIDATION_ERROR for an unknown provider."""
     markup = quote.markup if request.markup is None else request.markup
     choice = _asked(quote, leg_filters(request, venues))
     if markup == quote.markup and _same(choice, quote.choice):
@@ -227,8 +222,6 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:
-    """Returns the quote's route choice with the leg filters of a create request in place of its
-    own. None keeps the quote's."""
     if quote.route == "standard":
         return quote.choice
     return replace(

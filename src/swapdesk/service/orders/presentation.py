@@ -1,8 +1,5 @@
-"""Renders an order row as the Order of the API (contract 8.1 to 8.3, 8.18, 8.21).
-
-A private order shows no provider, no intermediary and no hash between the legs, because the route
-hides them. A deleted order (status 8) shows nothing but its id and that state.
-"""
+"""Renders an order row as the Order of the API (contract 8.1 to 8.3, 8.18, 8.21). A private order
+shows no provider, no intermediary and no hash between the legs."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ METADATA = "metadata"
 
 def metadata_of(order: StoredOrder) -> dict[str, Any]:
     """Returns the transaction that an on-chain order's owner has to send, as JSON values. Raises
-    ValueError if the order's ``detail`` holds none."""
+    ValueError if there is none."""
     metadata = json.loads(str(order.detail[METADATA]))
     if not isinstance(metadata, dict):
         raise ValueError(f"order {order.service_id} has no metadata")
@@ -74,13 +71,12 @@ class Presentation:
         return answer.body
 
     def listed(self, order: ListedOrder) -> bytes:
-        """Returns the same JSON as :meth:`encoded`, for a row of a list of orders. The row is
-        decoded only if the JSON is not cached."""
+        """Returns the same JSON as :meth:`encoded`, for a row of a list of orders."""
         return self.written(order.service_id, order.version) or self.encoded(order.read())
 
     def encoded(self, row: StoredOrder) -> bytes:
-        """Returns the result of :meth:`order` as JSON. The JSON is cached until the row has a new
-        version or one of its tokens changes."""
+        """Returns the result of :meth:`order` as JSON, cached until the row or one of its tokens
+        changes."""
         body = self.written(row.service_id, row.version)
         if body is None:
             deleted = row.status == OrderStatusCode.DELETED
@@ -92,8 +88,8 @@ class Presentation:
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
-        """Returns the order as the API shows it. ``fresh`` is for the answer to a create request:
-        ``metadata`` is then an object instead of text (contract 10.8)."""
+        """Returns the order as the API shows it. With ``fresh``, for the answer to a create
+        request, ``metadata`` is an object instead of text (contract 10.8)."""
         if row.status == OrderStatusCode.DELETED:
             return Order(
                 service_id=row.service_id,
@@ -197,7 +193,6 @@ def _metadata(row: StoredOrder, *, fresh: bool) -> object:
 
 
 def _eta(row: StoredOrder) -> Decimal:
-    """Returns the minutes from the order's creation to its expected end (contract 8.17)."""
     deposited = _time(row, "deposited")
     if deposited is None:
         return row.minutes
@@ -214,8 +209,8 @@ WINDOW = timedelta(hours=48)
 
 
 def visible(created: datetime, now: datetime) -> bool:
-    """Returns True if an order that was created at ``created`` is still shown. Orders are shown for
-    exactly 48 hours."""
+    """Returns whether an order created at ``created`` is still shown. Orders are shown for 48
+    hours."""
     return now - created <= WINDOW
 
 
@@ -227,8 +222,8 @@ _TRIES = 5
 
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
-    """Deletes an order; returns False unless it awaits its deposit, expired or failed (contract
-    8.5). The venue handles a later deposit."""
+    """Deletes an order; returns False unless it awaits its deposit, has expired or has failed
+    (contract 8.5). The venue deals with a later deposit."""
     current: StoredOrder | None = order
     for _ in range(_TRIES):
         if current is None or not allowed(current.status, OrderStatusCode.DELETED, current.route):

@@ -1,12 +1,8 @@
-"""Recovers a deposit if a venue gives up a leg after the deposit arrived.
+"""Recovers a deposit if a venue gives up a leg after the deposit arrived (contract 8.13 to 8.15).
 
-A floating order moves to another venue (contract 8.14): the leg is priced again, with the order's
-filters, and without venues that know the other end of a private order. If no venue takes over, the
-deposit is refunded on the input chain; a private fixed order returns the token originally sent
-(contract 8.15). Every other case needs an operator (contract 8.13).
-
-Every step is stored before it is taken, and is safe to repeat: the key of the new leg is in the
-row, and a venue forwards a deposit to one address only.
+A floating order moves to another venue, which must not know both ends of a private order. Otherwise
+the deposit is refunded, or an operator has to act. Every step is stored before it is taken and is
+safe to repeat.
 """
 
 from __future__ import annotations
@@ -48,14 +44,14 @@ _UNDER_WAY = (
 _MOVES = 4
 
 _WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
-"""Members of ``detail`` that describe the move of a leg to another venue while it is under way."""
+"""Members of ``detail`` that describe a leg's move to another venue while it is under way."""
 
 
 def given_up(
     order: StoredOrder, first: LegReport, second: LegReport | None
 ) -> Literal["in", "out"] | None:
-    """Returns the leg (``in`` or ``out``) whose venue holds money that it will not swap but that
-    can be recovered; otherwise None. Takes the legs' last reports."""
+    """Returns the leg, ``in`` or ``out``, whose venue has received money and will not swap it, if
+    that money can be recovered; otherwise None. The arguments are the legs' last reports."""
     if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
         return None
     if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
@@ -72,8 +68,8 @@ def moving(order: StoredOrder) -> Position | None:
 
 
 class Recovery(Room):
-    """Recovers deposits that a venue received and will not swap. The worker holds the lease of the
-    order during each call."""
+    """Recovers deposits that a venue received and will not swap. During each call, the worker must
+    hold the order's lease."""
 
     def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
         super().__init__(shared)
@@ -83,7 +79,8 @@ class Recovery(Room):
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
     ) -> StoredOrder | None:
         """Returns the order, for the worker to commit, with the venue that takes over the leg
-        ``side``; unchanged if the deposit is refunded instead. None if neither is possible."""
+        ``side``. The order is unchanged if the deposit is refunded instead. Returns None if neither
+        is possible."""
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
         wanted = replace(
@@ -101,8 +98,8 @@ class Recovery(Room):
         return moved or await self._give_back(order, side)
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
-        """Takes one step of a leg's move to another venue and returns the order for the worker to
-        commit. Raises VenueFailure if a venue does not answer; repeat it later."""
+        """Takes one step of a leg's move to another venue; returns the order for the worker to
+        commit. Raises VenueFailure if a venue does not answer; then repeat the step later."""
         position = moving(order)
         if position is None:
             return order
@@ -213,8 +210,6 @@ class Recovery(Room):
         amounts: tuple[Decimal, Decimal],
         second: tuple[str, str | None] | None,
     ) -> LegOrder:
-        """Returns the leg for the new venue to open, on floating terms. ``amounts`` are in and out;
-        ``second`` is the next leg's deposit address and tag, None for the last leg."""
         token_in, token_out = self._ends(order, position)
         if position == "back":
             payout: tuple[str, str | None] = (order.refund_address or "", order.refund_tag)
@@ -254,8 +249,8 @@ class Recovery(Room):
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
-        """Has the venue refund the deposit; returns the order unchanged. None if there is no refund
-        address, the venue refuses, or it is the second leg."""
+        """Has the venue refund the deposit; returns the order unchanged. None for a second leg,
+        without a refund address, or if the venue refuses."""
         if side == "out" or order.refund_address is None:
             return None
         try:

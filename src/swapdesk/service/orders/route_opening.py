@@ -1,9 +1,5 @@
-"""Opens the legs of an order at its venues, which turns a consumed quote into a deposit address.
-
-The create request uses this, and so does the worker for orders that a crash or a lost answer left
-unfinished. A venue that is asked twice with the same key returns what it created the first time, so
-that no second deposit is opened (contract 7.8).
-"""
+"""Opens the legs of an order at its venues, for create requests and for the worker. A venue that is
+asked twice with the same key opens only one deposit (contract 7.8)."""
 
 from __future__ import annotations
 
@@ -69,8 +65,8 @@ class _Refusal(Exception):
         self.position = position
         self.code = code
         self.failure = failure
-        """Error code with which a fixed order fails if its venue refuses, because it never changes
-        its route."""
+        """Error code with which a fixed order fails if its venue refuses; its route never
+        changes."""
 
 
 class Opening(Room):
@@ -80,9 +76,9 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Opens an order's legs; returns it as waiting for its deposit or as failed, or as another
-        worker left it. With ``ask_first``, venues are first asked whether the leg exists. Raises
-        OpeningUnknown after CARRY_SECONDS."""
+        """Opens an order's legs. Returns the order as waiting for its deposit, as failed, or as
+        another worker has left it. If ``ask_first`` is True, asks the venues first whether they
+        opened the leg before. Raises OpeningUnknown, at the latest after CARRY_SECONDS."""
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:
@@ -166,8 +162,8 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Opens all legs, the paying one first, and returns the deposit instructions of the first
-        and second leg (None on a standard route)."""
+        """Opens all legs, beginning with the one that pays the receiver. Returns the deposit
+        instructions of the first and the second leg; the latter is None on a standard route."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":

@@ -1,9 +1,5 @@
-"""States of an order: allowed transitions, displayed states, and changes by venue reports.
-
-The functions are pure: they compute new rows from an order row and reports on its legs (contract
-8.4 to 8.9). A report never moves an order backward, and a missing report never moves it at all
-(contract 8.7, 17.6).
-"""
+"""Allowed, displayed and next states of an order, as pure functions of its row and the reports on
+its legs (contract 8.4 to 8.9, 17.6). A report never moves an order backward."""
 
 from __future__ import annotations
 
@@ -79,7 +75,7 @@ def centralized(route: Route) -> CentralizedRoute:
 
 
 def allowed(before: int, after: int, route: Route) -> bool:
-    """Returns True if status ``after`` may directly follow ``before``. Only private orders may have
+    """Returns whether status ``after`` may directly follow ``before``. Only private orders may have
     status 3 (ANONYMIZING)."""
     if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
@@ -105,17 +101,17 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state as a number. As an order goes on, the number never
-    gets smaller."""
+    """Returns the progress of a displayed state as a number, which never gets smaller as an order
+    goes on."""
     return _RANKS[shown]
 
 
 def non_refundable(
     status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
 ) -> bool:
-    """Returns whether the deposited token can no longer be returned: the first venue has begun to
-    pay, on a fixed private order the second (contract 8.15). False while a deposit is awaited or
-    once finished."""
+    """Returns whether the deposited token can no longer be returned, because the first venue (for a
+    fixed private order, the second) has begun to pay out (contract 8.15). False for orders that
+    await a deposit or are finished."""
     if status not in (
         OrderStatusCode.EXCHANGING,
         OrderStatusCode.ANONYMIZING,
@@ -139,8 +135,8 @@ def deposit_seen(report: LegReport) -> bool:
 
 
 def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
-    """Returns an order's status from the last reports of its legs. ``second`` is None unless the
-    order is private."""
+    """Returns an order's status from the last reports of its legs. ``second`` is None except for
+    private orders."""
     if second is None:
         if first.status in _PAID:
             return OrderStatusCode.FINISHED
@@ -160,8 +156,9 @@ def _status_of_second(second: LegReport) -> OrderStatusCode:
 
 
 def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
-    """Returns the statuses after ``before`` up to ``after``, including steps that a venue did not
-    report; empty if unreachable. ``deposited`` says whether the deposit was seen."""
+    """Returns the statuses after ``before`` up to ``after``, including those that a venue did not
+    report; empty if ``after`` cannot be reached. ``deposited`` says whether the deposit was
+    seen."""
     start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
     if start in path and end in path and path.index(start) < path.index(end):
@@ -184,9 +181,9 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit in sequence, one for each status passed; empty if nothing changed.
-    The order expires only if the venues were asked (``asked``, None means ``now``) at or after its
-    deadline."""
+    """Returns the rows to commit one after another, one for each status passed; empty if nothing
+    changed. ``asked`` is the time of the reports, None for ``now``. Only reports from the order's
+    deadline or later can make it expire."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
@@ -284,8 +281,8 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns the values of ``detail`` in the reports. Only a returned deposit counts as a refund,
-    not a second leg's refund of intermediary tokens."""
+    """Returns the values of ``detail`` that follow from the reports. Only a returned deposit counts
+    as a refund, not the intermediary tokens of a second leg."""
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
@@ -328,8 +325,8 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns the finished order, alone in a list, if ``actionRequired`` is newly set because a
-    venue holds a further deposit; otherwise nothing."""
+    """Returns the finished order in a list if ``actionRequired`` must now be set, because a venue
+    holds a further deposit; otherwise an empty list."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

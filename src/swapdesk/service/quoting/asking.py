@@ -1,10 +1,5 @@
-"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20).
-
-Raises an error that names the parameter if the market or the account does not allow it. All venues
-are asked at once, with a common deadline (contract 17.3): for the first 0.6 s all answers are
-waited for, then 90 % are enough, and after each further 0.3 s a smaller share. After 2.0 s the
-answers that have arrived are used.
-"""
+"""Turns the parameters of a request into the question that is priced (contract 6.9 to 6.20), and
+asks all venues at once, with a common deadline of 2 s (contract 17.3)."""
 
 from __future__ import annotations
 
@@ -149,8 +144,8 @@ def require_self_private(token: Token, value: str) -> None:
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """Returns ``amount``, without zeros beyond the token's decimals. Raises VALIDATION_ERROR if it
-    has more decimals than the token."""
+    """Returns ``amount`` without excess zeros. Raises VALIDATION_ERROR for more decimals than the
+    token has."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount
@@ -164,8 +159,8 @@ T = TypeVar("T")
 
 
 Steps = tuple[tuple[float, int], ...]
-"""Steps of a wait for answers, as (seconds, percent): until those seconds, the wait ends early only
-with that percentage of the answers."""
+"""Steps of a wait for answers, as (seconds, percent). Up to those seconds, the wait ends early only
+if that percentage of answers has arrived."""
 
 STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
@@ -183,9 +178,9 @@ async def gather(
     steps: Steps = STEPS,
     begin: float | None = None,
 ) -> tuple[list[T | None], float]:
-    """Asks all questions at once; returns the answers, None for those too late or raising, and the
-    elapsed seconds. Late questions are cancelled. ``begin`` is when the request began, by
-    ``clock.monotonic``."""
+    """Asks all questions at once. Returns the answers and the elapsed seconds; an answer is None if
+    it came too late or the question raised. Late questions are cancelled. ``begin`` is when the
+    request began, by ``clock.monotonic``."""
     if begin is None:
         begin = clock.monotonic()
     if not questions:

@@ -1,14 +1,8 @@
-"""Bounds that quotes of a pair obey: of the amounts sent on private routes, and of the amounts
-received.
+"""Bounds that quotes of a pair obey: of amounts sent on private routes, and of amounts received
+(contract 6.4).
 
-The bounds of a private route's second leg are in the intermediary token, so they are converted
-through the first leg's price. Since prices may move before a quote is asked for, the second leg
-keeps a margin of 2 %. An amount in that margin is refused even if the route would take it. Bounds
-are the same for all callers within a period of 30 seconds.
-
-``minOut`` and ``maxOut`` bound amounts received (contract 6.4). Quotes by the amount received have
-fixed rates, so both bounds follow from what fixed routes pay for their smallest and largest amount
-sent. Each bound is moved inside by at least 2 %, and a quote was obtained at it.
+They are the same for all callers within 30 seconds. A margin of at least 2 % allows for moving
+prices, so an amount can be refused although a route would take it.
 """
 
 from __future__ import annotations
@@ -68,8 +62,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Returns the range from the largest amount of all intervals down to the first gap between
-    them; None if there are no intervals."""
+    """Returns the range from the largest amount of all intervals down to the first gap; None
+    without intervals."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -84,8 +78,8 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals without amounts at the ends of ``bounds`` that proved to have no price.
-    ``least`` and ``most`` say whether the lower and upper end have one."""
+    """Returns the intervals without those amounts at the ends of ``bounds`` that proved to have no
+    price. ``least`` and ``most`` say whether the lower and the upper end have a price."""
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
@@ -99,8 +93,9 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds with a price at both ends, and the last lower end tried in vain (or
-    None). None if there are none. ``asked`` says which ends have a price."""
+    """Returns the widest bounds with a price at both ends, and the last lower end that had no price
+    (None if there was none). Returns None without such bounds. ``asked`` tells for given bounds
+    which ends have a price."""
     too_little = None
     for _ in range(_ENDS_TRIED):
         bounds = contiguous(intervals)
@@ -121,8 +116,9 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Returns the bounds with the lower end moved down as far as ``taken`` says that there is a
-    price. It stays above ``too_little``; None changes nothing."""
+    """Returns the bounds with the lower end moved down, above ``too_little``, as far as amounts
+    have a price. ``taken`` tells whether an amount has one. If ``too_little`` is None, the bounds
+    are unchanged."""
     if too_little is None:
         return bounds
     least = bounds.minimum
@@ -146,15 +142,15 @@ def taken_by(
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
-    """Returns ``limits`` in the token's decimals, with the maximum reduced to the largest swap
-    allowed (SWAP_CAP_USD); None if no amount is left."""
+    """Returns ``limits`` in the token's decimals, capped at SWAP_CAP_USD; None if no amount is
+    left."""
     capped = offered(limits, token)
     return capped if capped.minimum <= capped.maximum else None
 
 
 class KeptSearches(Generic[Key, Found]):
-    """A cache of search results, valid until the end of a 30-second period that is the same for all
-    callers. Callers with the same lookup key share one search."""
+    """A cache of search results, valid to the end of a 30-second period that is the same for all
+    callers. Callers that search for the same share one search."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -164,8 +160,8 @@ class KeptSearches(Generic[Key, Found]):
     async def find(
         self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
     ) -> Found | None:
-        """Returns the cached result of the current period. If there is none, awaits ``searching()``
-        and caches its result, which is None if nothing was found."""
+        """Returns the current period's result for ``key``, calling ``searching()`` if needed. None
+        if nothing was found."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
@@ -176,8 +172,7 @@ class KeptSearches(Generic[Key, Found]):
         return await asyncio.shield(search)
 
     def last(self, key: Key) -> Found | None:
-        """Returns the last result, even if it is outdated, for callers that cannot wait for a new
-        search; None if there is no result."""
+        """Returns the last result, even an outdated one, without waiting; None if there is none."""
         kept = self._kept.get(key)
         return None if kept is None else kept[1]
 
@@ -223,8 +218,6 @@ class PrivateBounds:
         return self._searches.last((token_in.id, token_out.id))
 
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Searches the bounds of a pair's private routes and their longest time estimate. None if
-        no route has a price."""
         types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
         legs = self._first_legs(question)
@@ -297,8 +290,8 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns an amount, near but inside the bound ``end`` of a leg, that pays about ``target``;
-    None if not found. ``up``: the bound is the lower one."""
+    """Returns an amount for which the leg pays about ``target``, on the inner side of the leg's
+    bound ``end``; None if not found. ``up`` is True for a lower bound."""
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount
@@ -318,8 +311,8 @@ async def _crossing(
 
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
-    """Rounds a bound to five significant digits, inward: up for a lower bound (``up``), otherwise
-    down."""
+    """Rounds a bound to five significant digits, up if ``up`` is True (for lower bounds), otherwise
+    down. The result is thus inside the exact bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -337,8 +330,8 @@ _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
 
 
 class ReceiveBounds(Room):
-    """Finds the bounds of the amount received: the smallest and largest amount that the routes of
-    one type, without filters, can pay."""
+    """Finds the smallest and the largest amount that the routes of one type, without filters, can
+    pay."""
 
     def __init__(self, shared: Shared, pricing: Pricing, intermediaries: Intermediaries) -> None:
         super().__init__(shared)
@@ -351,7 +344,7 @@ class ReceiveBounds(Room):
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
         """Returns the bounds in units of the token received; None if no route can be priced.
-        ``markup``, in percent, applies to venues that support it."""
+        ``markup`` is in percent and ignored for venues without markup."""
         question = RouteQuestion(
             token_in,
             token_out,

@@ -1,10 +1,5 @@
 """Checks requests for quotes, prices them, stores the quotes durably and answers (contract 6.6 to
-6.29).
-
-A pair has bounds of the amount sent on private routes, and of the amount received on standard and
-on private routes. ``GET /minMax`` states these bounds, and a quote for an amount outside them is
-refused even if a route would take it (contract 6.3, 6.4).
-"""
+6.29). Amounts outside the bounds of ``GET /minMax`` are refused (6.3, 6.4)."""
 
 from __future__ import annotations
 
@@ -74,7 +69,7 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 _CLEAR = 2
-"""Factor by which an amount must be inside a route's bounds for the pair's bounds to need no
+"""How many times inside a route's bounds an amount must be for the pair's bounds to need no
 search."""
 
 
@@ -111,7 +106,6 @@ def _whole_side(question: RouteQuestion) -> bool:
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
-    """Returns whether prices alone show that the amount is well inside the pair's bounds."""
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
     routes_priced = priced(routes)
@@ -134,8 +128,8 @@ class QuoteEngine(Room):
         self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(self._clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
-        """Returns the rows of all routes that the query asks for; a route without a price has a row
-        that states the reason."""
+        """Returns the rows of all routes that the query asks for. A route without a price has a row
+        with the reason."""
         asked = quotes_asked(self._catalog, self._venues, caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
@@ -178,9 +172,9 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes to execute now, not stored: standard routes before private ones, best
-        first. Without ``refundable``, routes that need a refund address are left out. Raises
-        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
+        """Returns quotes that can be executed now, not stored: standard before private routes, each
+        best first. If ``refundable`` is False, routes that need a refund address are left out.
+        Raises AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
         routes = [*ranked(answer.standard), *best_per_pair(answer.private)]
@@ -203,9 +197,9 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most and fits ``choice``; None if there is none or
-        its price impact is too large. ``exclude`` lists routes as venue codes; ``markup`` is
-        percent."""
+        """Returns the floating route that pays most and fits ``choice``. None if there is none, or
+        if its price impact is too large. ``exclude`` lists routes by their venue codes; ``markup``
+        is in percent."""
         question = RouteQuestion(
             token_in,
             token_out,
@@ -234,9 +228,9 @@ class QuoteEngine(Room):
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
-        """Returns a pair's limits by route type, None without a route (contract 6.1 to 6.4).
-        ``minOut`` and ``maxOut`` assume the account's default markup. A route inside the limits can
-        still lose too much value."""
+        """Returns a pair's limits by route type; None for a type without a route (contract 6.1 to
+        6.4). ``minOut`` and ``maxOut`` assume the account's default markup. An amount inside the
+        limits can still lose too much value."""
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         token_in = self._catalog.enabled_side(query.token_id_from, "tokenIdFrom")
@@ -264,8 +258,6 @@ class QuoteEngine(Room):
         route: Literal["standard", "private"],
         sent: Callable[[RouteQuestion], Coroutine[Any, Any, Limits | None]],
     ) -> Limits | None:
-        """Returns the limits that ``sent`` finds, with ``minOut`` and ``maxOut`` replaced by the
-        bounds of the amount received if these are found."""
         pair = replace(pair, types=frozenset({route}))
         ends = pair.token_in, pair.token_out
         limits: Limits | None
@@ -295,8 +287,6 @@ class QuoteEngine(Room):
         return _stated(bounds, least, most)
 
     async def _standard_limits(self, pair: RouteQuestion) -> Limits | None:
-        """Returns the pair's widest bounds on standard routes with a price at both ends; None if
-        there are none."""
         token_in, token_out = pair.token_in, pair.token_out
         paid: dict[Decimal, Decimal] = {}
 
@@ -336,8 +326,6 @@ class QuoteEngine(Room):
         return answer
 
     async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
-        """Prices the centralized routes of a request. The error is None unless every route refuses
-        the amount."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0), None
@@ -352,8 +340,9 @@ class QuoteEngine(Room):
         return answer, await self._pricing.refusal(answer, question)
 
     async def _by_bounds(self, question: RouteQuestion) -> Priced:
-        """Prices routes and refuses amounts outside the pair's bounds, for questions without
-        filters. Amounts sent are checked on private routes with floating rates only."""
+        """Prices routes and refuses amounts outside the pair's bounds, unless the question has
+        filters. Amounts received are checked on all routes; amounts sent only on private routes
+        with floating rates."""
         pair = question.token_in, question.token_out
         markup = question.terms.markup
         searches: list[asyncio.Task[VenueLimits | None]] = []
@@ -393,7 +382,7 @@ class QuoteEngine(Room):
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
         """Refuses an amount above ``cap``, the largest swap, on all routes. The error names the
-        largest amount that they take."""
+        largest amount that these routes take."""
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
         refusal = await self._pricing.refusal(refused, question)
@@ -426,8 +415,6 @@ class QuoteEngine(Room):
         return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
-        """Returns rows for the routes without a price. Private ones get rows only if none has a
-        price, one for each reason."""
         waited = answer.waited
         lost = [
             rows.standard_error_row(

@@ -1,15 +1,8 @@
 """Prices all routes of a pair at once: standard routes over each venue, private ones over pairs of
 venues.
 
-A private route is priced leg by leg, beginning with the leg whose amount is known: the first, or
-the second if the amount received is given. Only the best of these legs per intermediary are
-continued to whole routes. A refused amount is answered with an amount that some route takes
-(contract 6.24).
-
-Payout wallets of private routes are rotated (contract 6.18 to 6.20): a wallet that paid one of the
-partner's recent orders, within 24 hours, is not used. A rotated route is left out if its price
-deviates too far from the best one. If no wallet is left, there is no route, unless a fallback was
-asked for.
+A refused amount is answered with one that some route takes (contract 6.24). A wallet that paid one
+of the partner's private orders within 24 hours does not pay the next (contract 6.18 to 6.20).
 """
 
 from __future__ import annotations
@@ -52,8 +45,8 @@ PRIVATE_ROWS = 24
 
 
 class Priced(Struct, frozen=True):
-    """All routes asked for, priced or not. ``waited`` is seconds spent on venues that did not
-    answer; ``bounds`` are those of the pair's private routes, None if not found."""
+    """All routes asked for, each with or without a price. ``waited`` is the seconds spent on venues
+    that did not answer. ``bounds`` are those of the pair's private routes, None if not found."""
 
     standard: list[Route]
     private: list[Route]
@@ -61,8 +54,8 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Returns the same routes, but without prices: each route with a price is replaced by one
-        that refuses the amount as above ``cap``."""
+        """Returns the same routes without prices: those that had one now refuse the amount as above
+        ``cap``."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -78,8 +71,8 @@ class Priced(Struct, frozen=True):
 
     @property
     def largest(self) -> Decimal | None:
-        """The largest amount that one of the routes would take; None unless a route refuses the
-        asked amount as too high."""
+        """The largest amount that one of the routes takes; None unless a route refuses the amount
+        as too high."""
         bounds = [
             route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
@@ -201,8 +194,6 @@ class Pricing(Room):
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
-        """Returns the filter that excludes every private route, ``xmr`` or ``leg filters``;
-        otherwise None."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
             return "xmr"
@@ -215,8 +206,9 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns the best legs with every venue that can take the other leg over ``hop``, the
-        intermediary. Legs that cannot continue are added to ``routes``, unpriced."""
+        """Returns the best legs, each with every venue that can take the other leg over the
+        intermediary token ``hop``. Legs that no venue can continue are added to ``routes`` without
+        a price."""
         receive = question.terms.receive
         far = _far(question, hop)
         limits = {
@@ -298,8 +290,8 @@ def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tup
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """Returns, for each pair of venues, the route over the best intermediary. The best routes come
-    first, and at most PRIVATE_ROWS routes are returned."""
+    """Returns the route over the best intermediary for each pair of venues, best first, no more
+    than PRIVATE_ROWS."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)
@@ -320,8 +312,9 @@ class PayoutRotation(Room):
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
-        """Returns the routes with payout wallets that paid none of the partner's recent orders.
-        Without one: all routes if ``choice.rotate_fallback``, else a single unpriced route."""
+        """Returns the routes with payout wallets that paid none of the partner's recent orders. If
+        there are none, returns all routes if ``choice.rotate_fallback`` is set, otherwise a single
+        unpriced route."""
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes
@@ -345,8 +338,8 @@ class PayoutRotation(Room):
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """Returns the quote with a payout wallet not in ``used``. Without one: the quote with no
-        wallet if its choice has ``rotate_fallback``, else None."""
+        """Returns the quote with a payout wallet that is not in ``used``. If there is none, returns
+        the quote without a wallet if its choice has ``rotate_fallback``, otherwise None."""
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
         wallet = self._unused(quote.legs[-1], used)
@@ -370,16 +363,15 @@ def _deviation(route: PricedRoute, best: PricedRoute, *, receive: bool) -> Decim
 
 
 RESERVE = 0.4
-"""Least time, in seconds, that a search for bounds gets, even if the preceding questions have used
-up the request's time."""
+"""Least time, in seconds, for a search for bounds, however long the preceding questions took."""
 
 _DIGITS = 5
 _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 
 
 class Beyond(Struct, frozen=True):
-    """An amount that every route refuses as too low (``below``) or too high (``above``); ``below``
-    if both occur. ``figure`` is the nearest amount that works."""
+    """An amount that every route refuses. ``cause`` is ``below`` if some refuse it as too low,
+    otherwise ``above``. ``figure`` is the nearest amount that a route takes."""
 
     question: RouteQuestion
     cause: Cause

@@ -1,10 +1,5 @@
-"""Prices one route.
-
-A standard route has one leg on one venue. A private route has two legs on different venues, over an
-intermediary token, so that no venue sees both ends. Amounts are Decimal in whole tokens. What a
-venue pays is rounded down to the token's decimals; what it demands is rounded up. Contract 6.13 to
-6.16 says which venues may take which leg.
-"""
+"""Prices one route. A private route has two legs on different venues, so that none sees both ends
+(contract 6.13 to 6.16). Amounts are Decimal in whole tokens, rounded in the venue's favour."""
 
 from __future__ import annotations
 
@@ -36,9 +31,9 @@ Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rot
 
 
 class RouteQuestion(Struct, frozen=True):
-    """A question for prices. ``amount`` is received if ``terms.receive``, otherwise sent.
-    ``markup_optional``: venues without markup are priced without it. ``exclude`` lists routes as
-    venue codes."""
+    """A question for the prices of routes. ``amount`` is received if ``terms.receive`` is True,
+    otherwise sent. With ``markup_optional``, venues that do not support markup are priced without
+    it. ``exclude`` lists routes by their venue codes."""
 
     token_in: Token
     token_out: Token
@@ -114,8 +109,7 @@ class UnpricedRoute(Struct, frozen=True):
 
 
 class Hop(Struct, frozen=True):
-    """An intermediary token, with the venues that may take the leg to this token and the venues
-    that may take the leg from it."""
+    """An intermediary token, with the venues for the leg to it and those for the leg from it."""
 
     middle: Token
     firsts: list[GuardedVenue]
@@ -124,7 +118,7 @@ class Hop(Struct, frozen=True):
 
 class PairBounds(VenueLimits, frozen=True):
     """The amounts that a pair's private routes take, and their longest time estimate. Rows state
-    these figures, because a single venue's would reveal the venue."""
+    these figures instead of a single venue's, which would reveal the venue."""
 
     minutes: Decimal
 
@@ -133,8 +127,8 @@ Route = PricedRoute | UnpricedRoute
 
 
 def terms_of_leg(terms: Terms, venue: GuardedVenue, *, last: bool) -> Terms:
-    """Returns the terms for one leg of a route. The markup is kept only for the last leg, and only
-    if the venue supports markup."""
+    """Returns the terms for one leg of a route. Only the last leg keeps the markup, if its venue
+    supports markup."""
     if terms.markup and not (last and venue.provider.markup_supported):
         return replace(terms, markup=Decimal(0))
     return terms
@@ -148,8 +142,8 @@ async def price_leg(
     terms: Terms = FLOATING,
     cap: Decimal | None = None,
 ) -> Route:
-    """Prices a route of one leg. It is unpriced for an amount outside the venue's bounds or above
-    ``cap`` (None for no cap), or if the venue gives no price."""
+    """Prices a route of one leg. The route is unpriced if the venue gives no price, or if the
+    amount is outside the venue's bounds or above ``cap``. None means no cap."""
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
     if limits is None:
@@ -212,8 +206,8 @@ async def _beyond(
     terms: Terms,
     limits: VenueLimits,
 ) -> UnpricedRoute:
-    """Returns the unpriced route for an amount to receive: ``below`` or ``above`` what the venue
-    can pay, with that bound, or else ``failed``."""
+    """Returns the unpriced route for an amount to receive. The cause is ``below`` or ``above`` if
+    the amount is outside what the venue can pay, otherwise ``failed``."""
     legs = (venue.provider.short_name,)
     sending = replace(terms, receive=False)
     least, most = await asyncio.gather(
@@ -315,8 +309,8 @@ def _kept(
 
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
-    """Returns a request's four leg filters by their names in RouteChoice; None if not set. Raises
-    VALIDATION_ERROR for an unknown provider."""
+    """Returns a request's four leg filters by their names in RouteChoice; None for each one not
+    set. Raises VALIDATION_ERROR for an unknown provider."""
     filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
         codes: list[str] | None = getattr(asked, field)
@@ -340,8 +334,8 @@ _XMR = "xmr"
 
 
 class Intermediaries(Room):
-    """Finds the intermediary tokens over which private routes of a pair can go. ``token_ids`` are
-    the tokens considered."""
+    """Finds the intermediary tokens, among ``token_ids``, over which private routes of a pair can
+    go."""
 
     def __init__(self, shared: Shared, token_ids: Iterable[str]) -> None:
         super().__init__(shared)
@@ -372,8 +366,8 @@ SWAP_CAP_USD = Decimal(400_000)
 """Largest swap on centralized routes, in dollars (contract 6.5)."""
 
 PRICE_IMPACT = Decimal("0.30")
-"""Largest share of the dollar value that a route may lose. A route that loses more is shown, but
-must not be used."""
+"""Largest share of the dollar value that a route may lose. Other routes are shown, but must not be
+used."""
 
 _USD_DECIMALS = 6
 
@@ -386,8 +380,8 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount``, given that the amount ``valued`` of the same token is
-    worth ``usd``."""
+    """Returns the dollar value of ``amount``, given that ``valued`` of the same token is worth
+    ``usd``."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 

@@ -46,8 +46,8 @@ QUOTE_VALID = timedelta(seconds=60)
 
 
 class Asked(Struct, frozen=True):
-    """A request for quotes, and its partner. ``private_send``: both tokens are the same;
-    ``markup_told``: rows state the markup."""
+    """A request for quotes, and its partner. ``private_send`` is True if both tokens are the same;
+    ``markup_told`` is True if the rows state the markup."""
 
     question: RouteQuestion
     partner_id: str
@@ -85,7 +85,6 @@ def private_row(
 
 
 def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
-    """Returns the bounds for a private row, widened to include ``amount_in``; None if unknown."""
     if bounds is None:
         return None
     least, most = bounds.minimum, bounds.maximum
@@ -200,8 +199,6 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
 
 
 def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
-    """Returns a bound as text with the token's symbol, rounded inward: ``up`` for the smallest
-    amount."""
     return f"{plain(short(quantize(bound, token.decimals, up=up)))} {token.symbol}"
 
 

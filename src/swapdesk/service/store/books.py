@@ -1,11 +1,5 @@
-"""The books of partners: sums by UTC day, and the entries of their commissions.
-
-A daily sum changes in the same transaction that finishes the order (contract 12.6). An entry is
-what an order earned, a reversal or a payout; the amounts of reversals and payouts are negative.
-Entries are only added, never changed. To check the sums and the earnings, they can be computed
-again from the orders and the reversals. Dollars are exact, because ``exact_plus`` and ``exact_sum``
-add without rounding in both databases.
-"""
+"""The books of partners: sums by UTC day (contract 12.6), and entries of earnings, reversals and
+payouts. Entries are never changed. Dollars are exact."""
 
 from __future__ import annotations
 
@@ -87,8 +81,8 @@ class Books(Subject):
         return await self._database.snapshot(read)
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
-        """Books a payout of a month's earnings (``YYYY-MM``) and returns the dollars, reduced by
-        reversals, earlier payouts and overpayments of other months. Raises NothingDue."""
+        """Books a payout of a month's earnings (``YYYY-MM``) and returns its dollars. Reversals,
+        earlier payouts and overpayments of other months are deducted. Raises NothingDue."""
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
         async def paid(db: Transaction) -> Decimal:
@@ -135,8 +129,8 @@ class Books(Subject):
         return await self._database.write(reversed_)
 
     async def recount(self) -> Recount:
-        """Computes all daily sums and entries again from the orders and compares them with the
-        books. Writes nothing and takes no locks."""
+        """Computes all daily sums again from the orders and compares them with the books. Changes
+        nothing."""
 
         async def counted(db: Transaction) -> Recount:
             await db.take_time()
@@ -150,8 +144,8 @@ class Books(Subject):
         return await self._database.snapshot(counted)
 
     async def rebuild(self, recount: Recount) -> None:
-        """Corrects wrong daily sums and adds missing entries, day by day. After StoreUnavailable
-        some days may be corrected already."""
+        """Corrects the wrong daily sums and adds missing entries, day by day. If StoreUnavailable
+        is raised, some days may be corrected already."""
 
         async def entered(db: Transaction) -> None:
             await db.take_time()
@@ -232,9 +226,8 @@ def _line(partner_id: str) -> str:
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """Returns the SELECT for daily sums, with further conditions on orders and reversals. It tests
-    commissions as text, because the embedded Solana machine can make SQLite's floating point
-    wrong."""
+    """Returns the SELECT for daily sums with further conditions. It compares commissions as text,
+    because the embedded Solana machine can make SQLite's floating point wrong."""
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
         " CAST(SUM(private) AS BIGINT) AS private,"

@@ -18,15 +18,13 @@ _USAGE = (
 
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
-        """Replaces the stored counts by the result of ``call.take``, with no other call counted in
-        between. Raises what ``call.take`` raises to refuse."""
+        """Replaces the stored counts by the result of ``call.take``; no other call is counted in
+        between. Raises what ``call.take`` raises to refuse the call."""
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
-        """Subtracts calls that were counted in advance but never made.
-
-        A window that has been replaced by a later one in the meantime is skipped.
-        """
+        """Subtracts calls that were counted in advance but never made, in windows that are still
+        current."""
         rows = [asdict(row) for row in unused]
         # In one order everywhere, so that two who give back do not wait for each other.
         counts = sorted({(row.partner_id, row.rate_class) for row in unused})
@@ -80,8 +78,9 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Counts the call that begins an order or batch (``opened``), and records its payment. The
-    transaction must already hold the lock from ``line_of``. Raises what ``call.take`` raises."""
+    """Counts the call that begins the order or batch ``opened``, and records its payment. The
+    transaction must already hold the lock from ``line_of``. Raises what ``call.take`` raises to
+    refuse the call."""
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:
@@ -89,8 +88,8 @@ async def count_opened(
 
 
 class _Counts(Struct, frozen=True):
-    """The counts of one partner and rate class during a transaction that holds their lock, read
-    once and written once."""
+    """The counts of one partner and rate class during a transaction, read once and written once.
+    The transaction holds their lock."""
 
     used: list[Usage]
 
@@ -116,8 +115,8 @@ async def _count(db: Transaction, call: Counting) -> None:
 
 
 def line_of(call: Counting | None) -> str | None:
-    """Returns the name of the lock for a call's counts; None without a call. Take it before any
-    other lock to avoid deadlock."""
+    """Returns the name of the lock for a call's counts; None without a call. To avoid deadlock,
+    take it before any other lock."""
     return None if call is None else _line(call.counted, call.rate_class)
 
 

@@ -1,12 +1,8 @@
 """The interface between the store and its database, SQLite or PostgreSQL.
 
-Both databases run the same statements, in the SQL that they have in common, with named values
-(``:name``). Differences are in ``Wording`` and in the column types of ``schema``. A piece of work
-is a coroutine that runs statements of a ``Transaction``: PostgreSQL answers them over the network,
-SQLite at once, in the thread of its one writer.
-
-Times are integers, microseconds since 1970 UTC. Amounts are exact: decimal text in SQLite, NUMERIC
-in PostgreSQL; both are read as ``Decimal``.
+Both run the same statements, with named values (``:name``); differences are in ``Wording`` and
+``schema``. Times are integers, microseconds since 1970 UTC. Amounts are exact and read as
+``Decimal``.
 """
 
 from __future__ import annotations
@@ -32,8 +28,9 @@ NO_VALUES: Values = {}
 
 
 class Place(Struct, frozen=True):
-    """How to connect to a PostgreSQL database. ``password`` appears in no message. Without ``tls``,
-    encryption depends on the server; without ``ca_file``, the system's certificates count."""
+    """How to connect to a PostgreSQL database. ``password`` appears in no message. If ``tls`` is
+    None, the server decides about encryption; if ``ca_file`` is None, the system's certificates are
+    used."""
 
     url: str
     password: str | None = None
@@ -46,8 +43,8 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """Raised if the database did not answer. Nothing was changed unless ``in_doubt``: a commit was
-    then requested and not confirmed."""
+    """Raised if the database did not answer. Nothing was changed, unless ``in_doubt``: then a
+    commit was not confirmed and may have succeeded."""
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
         super().__init__(message)
@@ -70,11 +67,8 @@ class ClockDiffers(Exception):
 
 
 class SchemaError(Exception):
-    """Raised if the database cannot be used: it is damaged, belongs to another program or service,
-    or has an unknown schema.
-
-    The message says which.
-    """
+    """Raised if the database is damaged, belongs to another program or service, or has an unknown
+    schema. The message says which."""
 
 
 class Row(Protocol):
@@ -86,22 +80,22 @@ class Row(Protocol):
 
 
 class Tally(Protocol):
-    """Sums to which several pieces of work in one transaction contribute, written once at its end
-    under a named lock."""
+    """Sums to which several pieces of work in one transaction contribute. They are written once, at
+    the end, under a named lock."""
 
     async def write(self, db: Transaction) -> None: ...
 
 
 class Transaction(ABC):
-    """A transaction on one connection. A piece of work, a coroutine, must await nothing but its
-    methods."""
+    """A transaction on one connection. A piece of work, which is a coroutine, must await nothing
+    but its methods."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.tells = False
         self.tallies: dict[str, Tally] = {}
-        """The sums (tallies) of this transaction by lock name, written before the commit. Failed
-        work leaves them unchanged."""
+        """The sums of this transaction, by the name of their lock, written before the commit. A
+        piece of work that fails leaves them unchanged."""
 
     @abstractmethod
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
@@ -128,8 +122,8 @@ class Transaction(ABC):
 
     @abstractmethod
     async def take_time(self) -> None:
-        """Removes the usual time limit from the later statements of this transaction, for work over
-        all rows of a table."""
+        """Removes the time limit from later statements of this transaction, for work over whole
+        tables."""
         ...
 
     def tell(self) -> None:
@@ -149,13 +143,12 @@ Work = Callable[[Transaction], Awaitable[T]]
 NO_LINE = ""
 
 Still = Callable[[], Awaitable[None]]
-"""A function that raises StoreUnavailable if the lock that ``exclusive`` took may have been lost,
-so that another process may hold it."""
+"""A function that raises StoreUnavailable if the lock from ``exclusive`` may have been lost to
+another process."""
 
 
 async def nobody_else() -> None:
-    """Does nothing. This is the function of type ``Still`` for a process that excludes no other
-    processes."""
+    """Does nothing: the function of type ``Still`` for a process that excludes no others."""
 
 
 class Wording(Struct, frozen=True):
@@ -165,13 +158,12 @@ class Wording(Struct, frozen=True):
     """Suffix of a SELECT of rows to change, which skips rows that another transaction is
     changing."""
     settled: str
-    """Condition on an outbox row: no row to be delivered earlier can still be committed."""
+    """Condition on an outbox row: no earlier row can still be committed."""
     among: str
-    """Condition to append to a column name: the column's value is one of the texts of ``:among``, a
-    JSON list."""
+    """Condition after a column name: its value is one of the texts in ``:among``, a JSON list."""
     first_rows: str
-    """Suffix of a SELECT for the first ``:limit`` rows by ``sequence``, and rows that share the
-    last one's."""
+    """Suffix of a SELECT for the first ``:limit`` rows by ``sequence``, and further rows with the
+    last one's ``sequence``."""
     clock: str
     """SELECT that returns ``now``, microseconds since 1970 by the database's own clock."""
     newest: str
@@ -190,38 +182,37 @@ class Database(Protocol):
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
         """Runs ``work`` in a transaction and returns its result once durable. If ``work`` raises,
-        nothing is changed. It may run several times; only the last counts. ``behind`` names a lock
-        to hold, None for none; ``NO_LINE`` is for changes of a single own row."""
+        nothing is changed. ``work`` may run several times; only the last run counts. ``behind``
+        names a lock to hold, None for none, NO_LINE for changes of a single own row."""
         ...
 
     async def read(self, work: Work[T]) -> T: ...
 
     async def snapshot(self, work: Work[T]) -> T:
-        """Runs ``work`` like ``read``, but all its statements see the database as it was at one
-        moment."""
+        """Runs ``work`` like ``read``, but on the database as it was at one moment."""
         ...
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]:
-        """Returns the rows of a SELECT. It is meant for a few rows that an index finds at once."""
+        """Returns the rows of a SELECT, for a few rows that an index finds at once."""
         ...
 
     def sortable(self, amount: Decimal) -> str | Decimal:
-        """Returns an amount as a value that sorts like the number, for a column declared with
+        """Returns an amount in a form that sorts like the number, for a column declared with
         ``{sortable}``."""
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
-        """Keeps other processes with the same name out of an ``async with`` block. A killed process
-        loses its lock."""
+        """Keeps other processes that use the same name out of the ``async with`` block. A process
+        that is killed loses the lock."""
         ...
 
     def pool(self) -> Pool | None:
-        """Returns the state of the connection pool; None for a database without a pool."""
+        """Returns the state of the connection pool; None if there is no pool."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
-        """Yields an event set after each commit, in any process, that called ``Transaction.tell``;
-        at times without one."""
+        """Yields an event that is set after each commit, in any process, that called
+        ``Transaction.tell``. It may also be set without one."""
         ...
 
     async def close(self) -> None: ...

@@ -1,8 +1,5 @@
-"""Orders that were created together (a group), and the bundles that pay their deposits.
-
-A bundle changes its state by compare-and-set on the state alone, so that only one of several
-submissions succeeds (contract 17.2).
-"""
+"""Batches of orders that were created together, and the bundles that pay their deposits. Only one
+of several submissions of a bundle succeeds (contract 17.2)."""
 
 from __future__ import annotations
 
@@ -52,9 +49,9 @@ class Groups(Subject):
         payment: str | None = None,
         in_doubt: bool = False,
     ) -> None:
-        """Inserts a batch with its orders and counts the call, all in one commit. Nothing is
-        announced before ``payment`` is settled. After an unknown outcome, repeat the same call with
-        ``in_doubt``. Raises PayoutsChanged and what ``call.take`` raises."""
+        """Inserts a batch with its orders and counts the call, in one commit. Nothing is announced
+        before ``payment`` is settled. If the outcome is unknown, repeat the same call with
+        ``in_doubt``. Raises PayoutsChanged, and what ``call.take`` raises to refuse the call."""
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
@@ -78,7 +75,7 @@ class Groups(Subject):
             self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        """Returns the partner's group; None if it is unknown or the call that created it is not
+        """Returns the partner's batch; None if it is unknown or the call that created it is not
         paid for yet."""
         rows = await self._database.look(
             "SELECT multi_id, partner_id, created, chain FROM groups"
@@ -93,8 +90,8 @@ class Groups(Subject):
         )
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """Returns a batch's orders in request order, even if the creating call is not paid for
-        yet."""
+        """Returns a batch's orders in the sequence of the request, even if the call that created
+        them is not paid for yet."""
         values = {"partner_id": partner_id, "multi_id": multi_id}
 
         async def found(db: Transaction) -> list[StoredOrder]:
@@ -108,8 +105,8 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Stores a pending bundle in place of the batch's earlier one. Raises BundleUnderWay if an
-        order is in another bundle that was submitted or has paid."""
+        """Stores a pending bundle in place of the batch's earlier one. Raises BundleUnderWay if one
+        of its orders is in another bundle that was submitted or executed."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:
@@ -137,8 +134,8 @@ class Groups(Subject):
         )
 
     async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        """Writes the new state and outcome of a bundle and returns True; returns False, and writes
-        nothing, if the stored state is not ``expected``."""
+        """Writes the new state and outcome of a bundle. Returns False, and writes nothing, if the
+        stored state is not ``expected``."""
         values = _values(bundle) | {"number": bundle.number, "expected": expected}
 
         async def moved(db: Transaction) -> bool:

@@ -1,7 +1,5 @@
-"""Migrates SQLite files of earlier releases, schema 1 to 12, to the schema of this release.
-
-PostgreSQL needs no such migration: its first schema is 13.
-"""
+"""Migrates SQLite files of schema 1 to 12 to this release's schema. PostgreSQL begins with schema
+13."""
 
 from __future__ import annotations
 
@@ -248,8 +246,8 @@ def to_last(connection: sqlite3.Connection, version: int) -> None:
 
 
 def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None:
-    """Moves all rows of a file of schema 12 into new tables, in one transaction. ``tables`` are
-    statements that create those."""
+    """Moves all rows of a file of schema 12 into new tables in one transaction. ``tables`` are the
+    statements that create them."""
     named = "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL AND type IN (%s)"
     script = ["BEGIN IMMEDIATE;"]
     for kind, name in connection.execute(named % "'index', 'trigger'"):

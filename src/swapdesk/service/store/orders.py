@@ -1,9 +1,5 @@
-"""Quotes, and the orders that are created from them.
-
-Every statement that serves a partner has ``partner_id`` in its WHERE. An order never moves
-backward: an update requires ``rank <= :rank`` beside the compare-and-set on ``version`` (contract
-8.7).
-"""
+"""Quotes, and the orders that are created from them. Every statement for a partner has
+``partner_id`` in its WHERE. An order never moves backward (contract 8.7)."""
 
 from __future__ import annotations
 
@@ -66,8 +62,7 @@ class Quotes(Subject):
         return quote_of(rows[0]) if rows else None
 
     async def owner(self, quote_id: str) -> str | None:
-        """Returns the id of the partner whom a quote belongs to, even if an order has consumed the
-        quote; None if the quote is unknown."""
+        """Returns the id of the partner who owns a quote, even a consumed one; None if unknown."""
         return await self._value(
             str,
             "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
@@ -83,7 +78,7 @@ class Quotes(Subject):
 
 
 Listener = Callable[[StoredOrder, int | None], None]
-"""A function that is called with an order and its former status, which is None for a new order."""
+"""Called with an order and its former status, which is None for a new order."""
 
 
 class Orders(Subject):
@@ -103,8 +98,8 @@ class Orders(Subject):
         self._listeners.append(listener)
 
     def report(self, order: StoredOrder, before: int | None) -> None:
-        """Calls the registered functions with an order and its former status ``before`` (None for a
-        new order), but only if the status has changed."""
+        """Calls the registered functions if an order's status differs from ``before``, which is
+        None for a new order."""
         if order.status != before:
             for listener in self._listeners:
                 listener(order, before)
@@ -117,9 +112,9 @@ class Orders(Subject):
         payouts: RecentPayouts | None = None,
         payment: str | None = None,
     ) -> None:
-        """Consumes the quote, inserts the order and counts the call in one commit; announces
-        nothing before ``payment`` is settled. Raises QuoteConsumed, QuoteGone, PayoutsChanged
-        (``payouts`` are outdated, so choose a wallet anew) and what ``call.take`` raises."""
+        """Consumes the quote, inserts the order and counts the call in one commit. Nothing is
+        announced before ``payment`` is settled. Raises QuoteConsumed, QuoteGone, PayoutsChanged if
+        ``payouts`` are out of date, and what ``call.take`` raises to refuse the call."""
         values = order_values(self._database, order) | {"told": payment is None}
 
         async def begun(db: Transaction) -> None:
@@ -140,16 +135,16 @@ class Orders(Subject):
         self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """Returns the order that a quote became, even if the creating call is not paid for yet;
-        None if there is none."""
+        """Returns the order that a quote has become, or None, even if the call that created it is
+        not paid for yet."""
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
             {"partner_id": partner_id, "quote_id": quote_id},
         )
 
     async def get(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        """Returns the partner's order; None if there is none or the creating call is not paid for
-        yet."""
+        """Returns the partner's order; None if there is none or the call that created it is not
+        paid for yet."""
         return await self._one(
             "SELECT * FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -157,21 +152,21 @@ class Orders(Subject):
         )
 
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
-        """Returns orders of any partner by id, without those whose creating call is not paid for
-        yet."""
+        """Returns orders of any partner by id. Orders whose creating call is not paid for yet are
+        left out."""
         rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
-        """Returns an order of any partner, even if the creating call is not paid for yet. For code
-        that carries orders out."""
+        """Returns an order of any partner, even if the call that created it is not paid for yet.
+        For code that carries orders out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
 
     async def of_transaction(self, chain: str, transaction: str) -> str | None:
-        """Returns the id of the DEX order, of any partner, for which this transaction was
-        confirmed; None if there is none."""
+        """Returns the id of the DEX order, of any partner, with this confirmed transaction; None if
+        there is none."""
         return await self._value(
             str,
             "SELECT service_id FROM orders"
@@ -181,8 +176,8 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Returns whether ``account`` (kind of chain and canonical address) was the deposit address
-        of any order created since then."""
+        """Returns whether ``account``, a kind of chain and a canonical address, was the deposit
+        address of an order created after ``since``."""
         given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
@@ -192,8 +187,8 @@ class Orders(Subject):
         return given_out is True
 
     async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
-        """Returns the version and the creation time of an order, read from the database each time.
-        Returns None if ``get`` would find no order."""
+        """Returns the order's version and creation time, always read from the database. None if
+        ``get`` would find no order."""
         rows = await self._database.look(
             "SELECT version, created FROM orders"
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
@@ -220,8 +215,8 @@ class Orders(Subject):
         before: int | None = None,
     ) -> bool:
         """Writes the order's next version and announces it. Returns False, and writes nothing, for
-        an unexpected version, a smaller rank or another order's transaction. ``before`` is the
-        former status for listeners; None: they are not called."""
+        an unexpected stored version, a smaller rank, or a transaction of another order. ``before``
+        is the former status for listeners, who are not called if it is None."""
         values = order_values(self._database, order) | {
             "expected": expected_version,
             "version": expected_version + 1,
@@ -249,8 +244,8 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """Ends the owner's lease of an order without changing the order. It is due again at
-        ``due_at``, never if None."""
+        """Ends the owner's lease of an order, which is otherwise unchanged. It becomes due at
+        ``due_at``; None means never."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -270,8 +265,9 @@ class Orders(Subject):
     async def page(
         self, partner_id: str, since: datetime, query: OrderQuery
     ) -> tuple[list[ListedOrder], int]:
-        """Returns a page of the partner's orders and the number on all pages. ``since`` replaces
-        the query's ``from_``. Orders whose creating call is not paid for yet are left out."""
+        """Returns a page of the partner's orders and the number of orders on all pages. ``since``
+        replaces the query's ``from_``. Orders whose creating call is not paid for yet are left
+        out."""
         where, values = _where(partner_id, since, query)
         direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
         order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
@@ -302,8 +298,9 @@ class Orders(Subject):
         limit: int,
         tolerance: timedelta | None = None,
     ) -> list[StoredOrder]:
-        """Leases and returns up to ``limit`` due orders that no worker leases. ``tolerance`` is the
-        allowed difference of clocks, None for a single process. Raises ClockDiffers."""
+        """Leases and returns up to ``limit`` due orders that no worker has leased. ``tolerance`` is
+        the allowed difference from the database's clock; None for a single process. Raises
+        ClockDiffers."""
         values = {"now": micros(now), "owner": owner, "limit": limit}
 
         async def claimed(db: Transaction) -> Sequence[Row]:
@@ -317,8 +314,8 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases. With ``tolerance``, as in ``claim_due``, also records the
-        worker's sign of life. Raises ClockDiffers."""
+        """Extends the owner's leases. With ``tolerance``, which is that of ``claim_due``, the
+        worker's sign of life is recorded, too. Raises ClockDiffers."""
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
@@ -398,8 +395,8 @@ def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Raises PayoutsChanged if ``payouts`` are no longer the partner's newest, since wallets were
-    chosen by them. Keeps other private orders of the partner waiting until the commit."""
+    """Raises PayoutsChanged if ``payouts``, by which payout wallets were chosen, are no longer the
+    partner's newest. Until the commit, other private orders of the partner wait."""
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
         # Until the commit: two that choose by the same payouts would choose alike.
@@ -423,8 +420,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """Announces the order or the batch of orders with the id ``opened``, now that the creating call
-    is paid for, and books finished ones."""
+    """Announces the order or batch with the id ``opened``, after the call that created it was paid
+    for. Finished orders are added to the books."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
@@ -439,8 +436,8 @@ async def tell_opened(db: Transaction, opened: str) -> None:
 async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
-    """Returns the payout wallets of the partner's newest private orders since ``since``, no more
-    than ``limit``. Without a stored wallet the first counts."""
+    """Returns the payout wallets of the partner's newest private orders, up to ``limit`` and not
+    older than ``since``. An order without a stored wallet counts as paid from the first."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

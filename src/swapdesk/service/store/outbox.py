@@ -10,13 +10,13 @@ from swapdesk.service.store.database import Database, Subject, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
-"""Seconds until reading again a change that an older transaction holds up; doubled each time."""
+"""Seconds until a change that an older transaction holds up is read again; doubled each time."""
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
 class Outbox(Subject):
-    """The changes of orders to be announced. ``sequence`` follows the commits, so a reader that
-    continues after its last number misses nothing."""
+    """The changes of orders to be announced. ``sequence`` grows in the order of commits, so that a
+    reader can continue after the last number read."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -32,19 +32,18 @@ class Outbox(Subject):
         )
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
-        """Returns the next rows after ``sequence``: at least ``limit`` rows, or all if there are
-        fewer. Rows with the same ``sequence`` are always returned together."""
+        """Returns the next rows after ``sequence``: ``limit`` of them, and further ones with the
+        last one's ``sequence``."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 
     async def newest(self) -> int:
-        """Returns a number that is lower than the ``sequence`` of every change that is committed
-        from now on."""
+        """Returns a number below the ``sequence`` of every change committed from now on."""
         return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
-        """Returns the time of the first change after ``sequence``, also of one that cannot be
-        delivered yet; None if there is none."""
+        """Returns the time of the first change after ``sequence``, even if it cannot be delivered
+        yet; None if there is none."""
         return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 
     async def beyond(self, sequence: int) -> None:

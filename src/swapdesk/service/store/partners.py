@@ -1,9 +1,5 @@
-"""The accounts of partners and their keys, which an operator changes.
-
-Only the digest of a secret is stored. A key is revoked and an account suspended; neither is ever
-deleted, because the next start of a sandbox would add it again. Every change increments a counter,
-by which a running service notices the change.
-"""
+"""The accounts of partners and their API keys, of which only digests are stored. They are revoked
+or suspended, never deleted. Every change increments a counter that running services watch."""
 
 from __future__ import annotations
 
@@ -37,15 +33,14 @@ from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?")
-"""Pattern of an account's name. Names are plain, because they appear on terminals and in
-commands."""
+"""Pattern of an account's name, plain because names appear on terminals and in commands."""
 PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """Raised if a change of an account is refused; the message says why. ``what``: no single
-    account (``partner``), no such API key (``key``), website not listed (``origin``), malformed or
-    taken name (``name``, ``taken``)."""
+    """Raised if a change of an account is refused. ``what`` says why: ``partner`` (no account, or
+    several), ``key`` (no such API key), ``origin`` (website not listed), ``name`` (malformed) or
+    ``taken`` (name in use)."""
 
     def __init__(
         self, what: Literal["partner", "key", "origin", "name", "taken"], message: str
@@ -87,7 +82,7 @@ class Partners(Subject):
         return await self._value(int, _CHANGES) or 0
 
     async def read(self) -> tuple[int, tuple[StoredPartner, ...]]:
-        """Returns the number of changes so far, and all accounts, both from one snapshot."""
+        """Returns the number of changes so far and all accounts, from one snapshot."""
 
         async def read(db: Transaction) -> tuple[int, tuple[StoredPartner, ...]]:
             changes = await db.row(_CHANGES)
@@ -97,8 +92,7 @@ class Partners(Subject):
         return await self._database.snapshot(read)
 
     async def add_missing(self, accounts: Sequence[StoredPartner]) -> None:
-        """Inserts those of the accounts and keys that do not exist yet; existing ones stay
-        unchanged."""
+        """Inserts those accounts and API keys that do not exist yet."""
 
         async def added(db: Transaction) -> None:
             written = 0
@@ -118,12 +112,12 @@ class Partners(Subject):
     # What an operator does
 
     async def find(self, which: str) -> StoredPartner:
-        """Returns the account with this id or name. Raises PartnerRefused for none, or for several
-        with the name."""
+        """Returns the account with this id or name. Raises PartnerRefused if there is none, or
+        several have the name."""
         return await self._database.snapshot(lambda db: _find(db, which))
 
     async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:
-        """Creates an account with one key of full scope. Raises PartnerRefused."""
+        """Creates an account with one API key of full scope. Raises PartnerRefused."""
         if NAME.fullmatch(name) is None or PARTNER_ID.fullmatch(name) is not None:
             raise PartnerRefused(
                 "name",
@@ -150,7 +144,7 @@ class Partners(Subject):
     async def add_key(
         self, which: str, scope: Scope, dialect: Dialect | None, act: Act
     ) -> tuple[StoredPartner, NewKey]:
-        """Adds a key to an account; returns the account and the new key. Raises PartnerRefused."""
+        """Adds an API key to an account; returns both. Raises PartnerRefused."""
         new = _draw()
         key = _stored(new, scope, dialect, act)
 
@@ -163,10 +157,8 @@ class Partners(Subject):
         return await self._database.write(added), new
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
-        """Revokes a key and returns its account.
-
-        If the key is revoked already, the time of that revocation is kept. Raises PartnerRefused.
-        """
+        """Revokes an API key and returns its account. An earlier time of revocation is kept. Raises
+        PartnerRefused."""
         values = {"api_key": key, "revoked": micros(act.at)}
 
         async def revoked(db: Transaction) -> StoredPartner:
@@ -203,8 +195,8 @@ class Partners(Subject):
         self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
         """Sets and removes overrides, keeps all others, and returns the account. A rate limit of
-        None in ``given`` keeps that window's limit. ``request`` is the operator's command for the
-        record. Raises PartnerRefused."""
+        None in ``given`` keeps the limit of that window. ``request`` is the operator's command, for
+        the record. Raises PartnerRefused."""
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:
@@ -220,8 +212,8 @@ class Partners(Subject):
         return await self._change(which, act, f"override, {request}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
-        """Lists a website as allowed to use the account's id, or takes it off the list; returns the
-        account. Raises PartnerRefused."""
+        """Lists a website as allowed to use the account's id or, if ``allowed`` is False, takes it
+        off the list. Returns the account. Raises PartnerRefused."""
 
         def listed(partner: StoredPartner) -> StoredPartner:
             if not allowed and origin not in partner.origins:

@@ -12,8 +12,7 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 class CallPayments(Subject):
     async def reserve(self, payment: str, ends: datetime) -> bool:
-        """Records that a payment is used for a call and returns True; returns False if it is
-        recorded already."""
+        """Records that a payment is used for a call; returns False if it is recorded already."""
         return await self._change(
             "INSERT INTO payments (payment, ends) VALUES (:payment, :ends)"
             " ON CONFLICT (payment) DO NOTHING",
@@ -22,8 +21,8 @@ class CallPayments(Subject):
         )
 
     async def free(self, payment: str, sent: str | None = None) -> None:
-        """Makes a payment usable again after its transaction ``sent`` failed (None: none was sent).
-        Does nothing if it was settled or has another transaction."""
+        """Makes a payment usable again after its transaction ``sent`` failed; None means that none
+        was sent. Does nothing if the payment was settled or has another transaction."""
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
             " AND COALESCE(sent, '') = :sent",
@@ -32,8 +31,8 @@ class CallPayments(Subject):
         )
 
     async def pay_for(self, payment: str, service_id: str) -> None:
-        """Assigns a reserved payment to an order that an earlier call created and that is not paid
-        for yet."""
+        """Assigns a reserved payment to an order that an earlier call created and did not pay
+        for."""
         await self._change(PAY_FOR, payment=payment, opened=service_id)
 
     async def note_sent(self, payment: str, transaction: str) -> None:
@@ -46,7 +45,7 @@ class CallPayments(Subject):
         )
 
     async def under_way(self, ended_after: datetime) -> list[tuple[str, str]]:
-        """Returns payments (id, transaction hash) that were sent but not settled and are valid
+        """Returns payments, as (id, transaction hash), that were sent but not settled and are valid
         beyond ``ended_after``."""
         rows = await self._database.look(
             "SELECT payment, sent FROM payments"

@@ -1,13 +1,8 @@
 """The PostgreSQL database of a service on several processes and machines.
 
-Each piece of work runs in a transaction on a connection of the pool, or shares a transaction with
-other work of its process that waits at the same time. Commits that called ``Transaction.tell`` are
-announced by ``NOTIFY`` on a separate connection, with one notification for all commits of the same
-moment. A notification only wakes readers, so that a missed one delays them by a second.
-
-The outbox is read in commit order: a row carries the id of its transaction, and is delivered once
-no older transaction is running. A serial number alone would not suffice, because the lower number
-may be committed last.
+Commits that called ``Transaction.tell`` are announced by ``NOTIFY``; a lost notification only
+delays readers by a second. An outbox row is delivered once no older transaction is running, which
+keeps the order of commits.
 """
 
 from __future__ import annotations
@@ -76,19 +71,19 @@ FUNCTIONS = (
     " LANGUAGE SQL IMMUTABLE AS 'SELECT $1 + $2'",
     "CREATE AGGREGATE exact_sum(NUMERIC) (SFUNC = numeric_add, STYPE = NUMERIC, INITCOND = '0')",
 )
-"""Statements that create ``exact_plus`` and ``exact_sum``. In SQLite functions of these names add
-decimal text; here they add NUMERIC."""
+"""Statements that create ``exact_plus`` and ``exact_sum``, which add NUMERIC; in SQLite they add
+decimal text."""
 
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
-"""Longest time, in seconds, that a waiter relies on notifications, which can be lost, before
-looking for commits itself."""
+"""Seconds for which a waiter relies on notifications, which can be lost, before looking for commits
+itself."""
 _RETRY_SECONDS = 1.0
 
 _ANSWER_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
-"""Seconds without an answer to a statement after which the server counts as unreachable. The
-server's own limit for a statement is shorter."""
+"""Seconds without an answer after which the server counts as unreachable; more than its own limit
+for a statement."""
 _LONG_SECONDS = 600.0
 _SETTINGS = {
     "application_name": "swapdesk",
@@ -176,8 +171,8 @@ class _Item(Struct):
 
 
 class _Group:
-    """Runs waiting pieces of work in one transaction. If one raises, each is repeated alone;
-    nothing is repeated after an uncertain commit."""
+    """Runs waiting pieces of work in one transaction. If one raises, each is repeated alone.
+    Nothing is repeated if the commit may have succeeded."""
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
         self._line = line
@@ -220,8 +215,6 @@ class _Group:
                 item.result.set_result(outcome)
 
     async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
-        """Runs all items in one transaction and returns the outcomes; None if an item raised and
-        nothing was committed."""
         all_done = False
 
         async def every(db: Transaction) -> list[Any]:
@@ -451,8 +444,8 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Runs a transaction, and again after conflicts with others. Other failures are not repeated:
-    it may have been committed."""
+    """Runs a transaction, and repeats it after conflicts with others. After other failures it is
+    not repeated, because it may have been committed."""
     left = _REPEATS
     while True:
         try:
@@ -464,8 +457,7 @@ async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]
 
 
 async def _as_it_is(_: Any) -> None:
-    """Does nothing. It is given to the pool in place of its usual reset, because a returned
-    connection has no state that would have to be reset."""
+    """Does nothing: a connection returned to the pool needs no reset."""
 
 
 def _reached(place: Place) -> dict[str, Any]:

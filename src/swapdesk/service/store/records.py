@@ -17,8 +17,8 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """The routes that a request allows, also after a change of route, and their rotation of payout
-    wallets. Filters are provider codes, None allows all (contract 6.15 to 6.17)."""
+    """The routes that a request allows, even after a change of route, and the rotation of their
+    payout wallets. Filters are provider codes; None allows all (contract 6.15 to 6.17)."""
 
     swaps: tuple[str, ...] | None = None
     in_included: tuple[str, ...] | None = None
@@ -32,8 +32,8 @@ class RouteChoice(Struct, frozen=True, omit_defaults=True):
     rotate_fallback: bool = False
 
     def admits(self, legs: tuple[str, ...]) -> bool:
-        """Returns whether the filters allow a route: one venue code for a standard route, two for a
-        private one."""
+        """Returns whether the filters allow a route over these venues, one for a standard and two
+        for a private route."""
         if len(legs) == 1:
             return self.swaps is None or legs[0] in self.swaps
         first, last = legs[0], legs[-1]
@@ -49,9 +49,9 @@ EVERY_ROUTE = RouteChoice()
 
 
 class RouteTerms(Struct, frozen=True, kw_only=True):
-    """A route and its price: venue codes in the money's direction, two if private, with
-    ``middle_amount`` paid between them. ``minutes`` covers all legs; ``markup`` is percent, in the
-    last leg's price."""
+    """A route and its price. ``legs`` are venue codes: one, or two for a private route, with
+    ``middle_amount`` paid between them. ``minutes`` covers all legs. ``markup``, in percent, is
+    part of the last leg's price."""
 
     legs: tuple[str, ...]
     amount_in: Decimal
@@ -68,8 +68,8 @@ class RouteTerms(Struct, frozen=True, kw_only=True):
 
 
 class SwapTerms(RouteTerms, frozen=True, kw_only=True):
-    """The terms that a quote promises and its order keeps on every route. ``receive``: the request
-    named the amount to receive. ``plan`` is an on-chain venue's promise, as JSON."""
+    """The terms that a quote promises and its order keeps on every route. ``receive`` is True if
+    the request named the amount to receive. ``plan`` is an on-chain venue's promise, as JSON."""
 
     quote_id: str
     partner_id: str
@@ -85,14 +85,12 @@ class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
-    """Dollars that an on-chain venue keeps; None if unknown, or for other venues."""
+    """Dollars that an on-chain venue keeps; None for other venues, or if unknown."""
 
 
 class StoredQuote(SwapTerms, frozen=True, kw_only=True):
-    """A priced quote, kept until 15 minutes after it expires.
-
-    ``expires`` is ``validUntil`` of the API. A ``filtered`` quote is never executed.
-    """
+    """A priced quote, kept until 15 minutes after it expires. A ``filtered`` quote is never
+    executed."""
 
     purpose: Literal["exchange", "private_send"]
     consumed_by: str | None = None
@@ -102,7 +100,7 @@ class StoredQuote(SwapTerms, frozen=True, kw_only=True):
 
 class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     """An order as stored, with all that a worker needs to continue it. ``rank`` never falls;
-    ``version`` is for compare-and-set. No worker looks at it again if ``due_at`` is None.
+    ``version`` is for compare-and-set. If ``due_at`` is None, no worker looks at the order again.
     ``detail`` holds JSON values without a column."""
 
     service_id: str
@@ -124,16 +122,15 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     deposit_tag: str | None
     failure_code: str | None = None
     attempt: int = 0
-    """How often in a row a venue did not answer about this order. Delays later questions."""
+    """How often in a row a venue did not answer about this order; later questions are delayed."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
     multi_id: str | None = None
     commission: Decimal | None = None
-    """Dollars that the order earns its partner, set when it is finished, status 4 (contract
-    12.7)."""
+    """Dollars that the finished order earns its partner (contract 12.7); None before."""
     deposit_account: str | None = None
     told: bool = True
-    """False until the creating call is paid for. Until then the order is carried out but announced
-    to nobody (contract 14.8)."""
+    """False until the call that created the order is paid for. Until then the order is carried out
+    but announced to nobody (contract 14.8)."""
 
     def text(self, name: str) -> str | None:
         value = self.detail.get(name)
@@ -151,8 +148,8 @@ class ListedOrder(Struct):
 
 
 class OutboxRow(Struct, frozen=True):
-    """A change of an order's state, which is to be announced. ``version`` is the order's version
-    after the change."""
+    """A change of an order's state that is to be announced. ``version`` is the order's new
+    version."""
 
     sequence: int
     service_id: str
@@ -163,8 +160,8 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """The calls of one partner and rate class in one rate-limit window. ``number`` counts windows
-    of ``seconds`` since 1970."""
+    """The number of calls of one partner and rate class in one rate-limit window. ``number`` is the
+    window's, counted from 1970 in units of ``seconds``."""
 
     partner_id: str
     rate_class: str
@@ -174,8 +171,8 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls to be counted for ``counted``: a partner has separate windows for calls with an API key
-    and with ``partner-id`` alone."""
+    """Calls that are to be counted for ``counted``. A partner's calls with an API key and with
+    ``partner-id`` alone are counted apart."""
 
     @property
     def counted(self) -> str: ...
@@ -190,8 +187,8 @@ class Counting(Protocol):
 
 
 class RecentPayouts(Struct, frozen=True):
-    """The wallets that paid out a partner's newest private orders, as (venue code, index of the hot
-    wallet). ``limit`` and ``since`` tell which orders were considered."""
+    """The wallets that paid out a partner's newest private orders, each as (venue code, index of
+    the hot wallet). Only ``limit`` orders created after ``since`` were considered."""
 
     partner_id: str
     since: datetime
@@ -200,8 +197,8 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders. ``entries`` of them earned a commission. ``volume``
-    and ``commission`` are dollars, the latter minus reversals."""
+    """Totals of a partner's finished orders. ``entries`` is how many earned a commission.
+    ``volume`` and ``commission`` are dollars; reversals are deducted from the latter."""
 
     orders: int = 0
     private: int = 0
@@ -220,8 +217,7 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """Orders that were created together. ``chain`` is the short name of the chain on which all of
-    them sell."""
+    """A batch of orders that were created together. All of them sell on the chain ``chain``."""
 
     multi_id: str
     partner_id: str
@@ -230,9 +226,9 @@ class StoredGroup(Struct, frozen=True):
 
 
 class StoredBatch(Struct, frozen=True):
-    """A UserOperation (ERC-4337) of a bundle, as unsigned JSON, and the orders whose deposits it
-    pays. ``version`` of the EntryPoint decides how ``hash`` is signed. ``paid``: its calls
-    succeeded."""
+    """A UserOperation (ERC-4337) of a bundle, as JSON without signature, and the orders whose
+    deposits it pays. ``version`` of the EntryPoint decides how ``hash`` is signed. ``paid`` is True
+    if its calls succeeded."""
 
     service_ids: tuple[str, ...]
     operation: dict[str, Any]
@@ -244,8 +240,8 @@ class StoredBatch(Struct, frozen=True):
 
 
 class StoredBundle(Struct, frozen=True):
-    """A bundle that pays the deposits of a batch together. ``number`` is 0 until stored.
-    ``expires`` is when its first order does."""
+    """A bundle that pays the deposits of a batch. ``number`` is 0 until the bundle is stored.
+    ``expires`` is when the first of its orders expires."""
 
     number: int
     multi_id: str
@@ -267,8 +263,8 @@ class StoredBundle(Struct, frozen=True):
 
     @property
     def claimed(self) -> frozenset[str]:
-        """The ids of orders that no other bundle may pay, because this bundle has paid them or may
-        still pay them."""
+        """The ids of orders that this bundle has paid or may still pay, so that no other bundle
+        may."""
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
         return frozenset(
@@ -281,7 +277,7 @@ class BundleUnderWay(Exception):
 
 
 class QuoteConsumed(Exception):
-    """Raised if the quote was consumed before; ``service_id`` is the order that it became."""
+    """Raised if the quote was consumed before, by the order ``service_id``."""
 
     def __init__(self, service_id: str) -> None:
         super().__init__(service_id)
@@ -289,10 +285,9 @@ class QuoteConsumed(Exception):
 
 
 class QuoteGone(Exception):
-    """Raised if the quote is not in the store: it is unknown, another partner's, or was deleted
-    after it expired."""
+    """Raised if the quote is unknown, another partner's, or was deleted after it expired."""
 
 
 class PayoutsChanged(Exception):
-    """Raised if the recent payouts, by which a payout wallet was chosen, are out of date because
-    another order was begun since."""
+    """Raised if the payouts by which a payout wallet was chosen are out of date, because another
+    order was begun since."""

@@ -10,8 +10,7 @@ from swapdesk.service.store.database import Subject, Transaction, micros
 
 
 class Webhooks(Subject):
-    """The webhook events that were delivered. A record is kept until the event's signature is too
-    old to be accepted."""
+    """The webhook events that were delivered, kept until their signatures are too old."""
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
         """Records an event; returns False if it was recorded already. ``ends`` is when the event's
@@ -47,8 +46,8 @@ class Scans(Subject):
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """Returns a token's stored verdict or None, and whether the caller must scan it. The scan
-        is then reserved until ``until``."""
+        """Returns a token's stored verdict, or None, and whether the caller has to scan the token.
+        That scan is then reserved for the caller until ``until``."""
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
         async def claimed(db: Transaction) -> tuple[bytes | None, bool]:
@@ -78,8 +77,8 @@ class Scans(Subject):
         )
 
     async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Returns newer verdicts than the caller's, as (token id, verdict, expiry). ``ends`` holds
-        the caller's expiries by token id, in microseconds since 1970."""
+        """Returns verdicts newer than the caller's, as (token id, verdict, expiry). ``ends`` holds
+        the caller's expiries by token id. Times are microseconds since 1970."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)

@@ -37,8 +37,7 @@ _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered", "
 QUOTE_COLUMNS = StoredQuote.__struct_fields__
 ORDER_FIELDS = StoredOrder.__struct_fields__
 OF_DETAIL = ("source_chain", "confirmed_hash", "finished_day")
-"""Columns of an order that repeat an entry of its ``detail``, so that the database can search for
-it."""
+"""Columns that repeat an entry of an order's ``detail``, for searching."""
 
 
 def values_of(record: SwapTerms) -> dict[str, Any]:
@@ -89,8 +88,7 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "legs": ",".join,
     "choice": lambda choice: msgspec.json.encode(choice, order="sorted").decode(),
 }
-"""Functions that convert the values of a column to a type that a database accepts, by column
-name."""
+"""Functions that convert a column's values for the database, by column name."""
 
 _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_TIMES, moment_of),

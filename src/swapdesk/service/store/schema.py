@@ -1,11 +1,5 @@
-"""The tables of the store, for both databases, and the migration to the present version of the
-tables.
-
-One text serves both databases; column types and clauses that differ are in ``Types``. Each
-migration step to the next version is carried out completely or not at all. A database records which
-releases of the service may still use it. If a step only adds something, the previous release can go
-on working beside this one; if a step removes something, it cannot.
-"""
+"""The tables of the store, for both databases, and their migration. A database records which
+releases may use it: after a step that only adds something, the previous release can go on."""
 
 from __future__ import annotations
 
@@ -17,7 +11,7 @@ from swapdesk.service.store.database import Row, SchemaError, Transaction
 
 VERSION = 13
 SERVES_FROM = 13
-"""Releases whose own schema number is at least this may use a database of the present version."""
+"""Releases whose schema number is at least this may use a database of the present version."""
 
 
 class Types(Struct, frozen=True):
@@ -28,8 +22,7 @@ class Types(Struct, frozen=True):
     """Column type of an amount in a form that sorts like the number."""
     bytes: str
     keyed: str
-    """Clause at the end of a table's definition, for a table whose rows are only looked up by their
-    key."""
+    """Last clause of the definition of a table that is only searched by its key."""
     outbox: str
     """Columns of the outbox table that number its rows in commit order."""
 
@@ -344,8 +337,8 @@ async def create(db: Transaction, types: Types) -> None:
 
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
-    """Records the owning service's identity in the database, or raises SchemaError if another is
-    recorded: services that disagree about chains must not share orders."""
+    """Records the owning service's identity in the database. Raises SchemaError if another is
+    recorded, because services that disagree about chains must not share orders."""
     for part, identity in world.items():
         values = {"part": part, "identity": identity}
         await db.run(

@@ -1,10 +1,5 @@
-"""The embedded database: one file, one thread that writes, and connections that read.
-
-SQLite runs in WAL mode. Pieces of work that wait to be written, above all those submitted in the
-same turn of an event loop, are committed together and share one flush to disk. If one of them
-raises after it has changed something, all are repeated, each with a savepoint of its own, so that
-the others are not affected. The result of a piece of work is available only after the commit.
-"""
+"""The embedded database: one SQLite file in WAL mode, one thread that writes, and connections that
+read. Waiting pieces of work are committed together; one that fails does not affect the others."""
 
 from __future__ import annotations
 
@@ -71,7 +66,7 @@ WORDING = Wording(
 )
 
 _EXACT = Context(prec=400)
-"""Decimal context with more digits than any sum of amounts within the API's bounds."""
+"""Decimal context with enough digits for any sum of amounts."""
 
 
 class SqliteTransaction(Transaction):
@@ -132,28 +127,23 @@ class _Item(Struct):
 
 
 class Writer:
-    """A thread that owns the writing connection.
-
-    ``after_commit`` is called in this thread after a commit that contains a call of
-    ``Transaction.tell``.
-    """
+    """A thread that owns the writing connection and calls ``after_commit`` after commits with a
+    call of ``Transaction.tell``."""
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
         self._after_commit = after_commit
         self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
         self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-        """The pieces of work that were submitted in the current turn of each event loop."""
+        """The pieces of work submitted in the current turn of each event loop."""
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
     async def submit(self, work: Work[T]) -> T:
-        """Runs ``work`` in a transaction; returns its result after the commit.
-
-        Raises what ``work`` raised, with its changes undone, or StoreUnavailable.
-        """
+        """Runs ``work`` in a transaction; returns its result after the commit. Raises
+        StoreUnavailable, or what ``work`` raised, with its changes undone."""
         loop = asyncio.get_running_loop()
         item = _Item(work, loop, loop.create_future())
         with self._lock:
@@ -173,7 +163,7 @@ class Writer:
                 self._queue.put(self._asked.pop(loop))
 
     def close(self) -> None:
-        """Finishes the submitted work and ends the thread; blocks until the thread has ended."""
+        """Finishes the submitted work and blocks until the thread has ended."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -229,7 +219,7 @@ class Writer:
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
         """Runs all items in one transaction. Returns False, with everything rolled back, if an item
-        raised after a change; run each with a savepoint then."""
+        raised after a change; the caller then runs each with a savepoint."""
         for item in batch:
             before = connection.total_changes
             ended = self._run_to_end(item, transaction, connection)
@@ -321,8 +311,7 @@ def _deliver(items: list[_Item]) -> None:
 
 
 class SqliteDatabase(Database):
-    """An open SQLite file of the newest schema. Created by :meth:`open`, which creates or migrates
-    the file first."""
+    """An open SQLite file of the newest schema."""
 
     wording = WORDING
 
@@ -362,7 +351,7 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """Runs a SELECT on the event loop, faster than in a thread, and returns its rows."""
+        """Runs a SELECT on the event loop, which is faster than in a thread."""
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
         except sqlite3.Error as error:
@@ -396,8 +385,7 @@ class SqliteDatabase(Database):
         return None
 
     def sortable(self, amount: Decimal) -> str:
-        """Returns the amount as text of 81 characters, so that the order of the texts is the order
-        of the numbers."""
+        """Returns the amount as text that sorts like the number."""
         return format(amount, "081.40f")
 
     @contextlib.asynccontextmanager
@@ -421,9 +409,9 @@ class SqliteDatabase(Database):
 
 
 def back_up(path: Path, copy: Path) -> int:
-    """Writes a snapshot of the service's file, even one in use, into a new file (mode 0600);
-    returns its bytes. Never copy the file instead: commits could be missing. Raises
-    FileExistsError, OSError, sqlite3.Error."""
+    """Writes a snapshot of the service's file, which may be in use, into a new file (mode 0600);
+    returns its size. A plain copy would lack commits. Raises FileExistsError, OSError,
+    sqlite3.Error."""
     os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     try:
         with (
@@ -445,8 +433,8 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """Returns a connection to an existing file that adds amounts exactly. With ``writes`` commits
-    are durable, otherwise it only reads."""
+    """Returns a connection to an existing file that adds amounts exactly. If ``writes`` is True,
+    its commits are durable; otherwise it can only read."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     _add_functions(connection)
@@ -510,8 +498,6 @@ class _ExactSum:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """Adds ``exact_plus`` and ``exact_sum`` for decimal text, and ``exact_now`` in microseconds
-    since 1970."""
     connection.create_function("exact_plus", 2, _plus, deterministic=True)
     connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]
     connection.create_function("exact_now", 0, lambda: micros(SystemClock().now()))

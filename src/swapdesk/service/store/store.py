@@ -1,9 +1,6 @@
-"""``Store``: everything that the service stores, by subject, in one database.
-
-Every write is one durable transaction that includes its outbox rows, and a method returns after the
-commit. States change by compare-and-set only. Any method raises StoreUnavailable if the database
-does not answer.
-"""
+"""``Store``: everything that the service stores, by subject, in one database. A method returns
+after its durable transaction. Any method raises StoreUnavailable if the database does not
+answer."""
 
 from __future__ import annotations
 
@@ -51,16 +48,15 @@ class Store:
 
     @classmethod
     async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
-        """Connects to PostgreSQL. ``world`` identifies the service that owns the database; with
-        None the owner is not checked. Raises SchemaError and StoreUnavailable."""
+        """Connects to PostgreSQL. ``world`` identifies the owning service; None skips that check.
+        Raises SchemaError and StoreUnavailable."""
         # On use: the embedded service does without the library.
         from swapdesk.service.store.postgres import PostgresDatabase
 
         return cls(await PostgresDatabase.open(place, world))
 
     async def check_schema(self) -> None:
-        """Raises SchemaError if a newer release has migrated the database to a schema that this
-        release must not use."""
+        """Raises SchemaError if a newer release has migrated the database beyond this release."""
         rows = await self.database.look(schema.VERSION_ROW)
         schema.check_version(next(iter(rows), None))
 

@@ -1,10 +1,6 @@
-"""The protocol of every centralized venue, whether simulated or real.
-
-A quote has no side effects. Only ``open`` creates something at the venue. It carries a key that
-this service chose, and the same key always refers to the same deposit. After a crash or a lost
-answer, ``find`` with this key tells what was created (contract 7.8). All amounts are Decimal in
-whole tokens.
-"""
+"""The protocol of every centralized venue, simulated or real. Only ``open`` creates something,
+under an idempotency key; ``find`` tells what it created (contract 7.8). Amounts are Decimal in
+whole tokens."""
 
 from __future__ import annotations
 
@@ -20,8 +16,7 @@ from swapdesk.wire.tokens import Token
 
 
 class VenueFailure(Exception):
-    """Raised if a venue did not do what was asked. The message is meant for a log and must not be
-    shown to a trader."""
+    """Raised if a venue did not do what was asked. The message must not be shown to a trader."""
 
 
 class Transient(VenueFailure):
@@ -47,7 +42,7 @@ class RateExpired(Rejected):
 
 class VenueTraits(Struct, frozen=True):
     """What a venue supports besides floating swaps by the amount sent. ``payout_wallets`` is 0 if
-    not distinguished. Fees are percent of the leg's dollar value."""
+    the venue does not distinguish them. Fees are in percent of the leg's dollar value."""
 
     fixed: bool = False
     static_deposits: bool = False
@@ -58,8 +53,8 @@ class VenueTraits(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """The terms of a leg. With ``receive``, the amount is the one to receive. ``markup`` is percent
-    of the output (contract 6.10, 6.13)."""
+    """The terms of a leg. With ``receive``, the stated amount is received, otherwise sent.
+    ``markup`` is in percent of the output (contract 6.10, 6.13)."""
 
     fixed: bool = False
     receive: bool = False
@@ -89,8 +84,8 @@ class VenueQuote(Struct, frozen=True):
 
 
 class Unavailable(Struct, frozen=True):
-    """The answer of a venue that does not price a leg: ``reason`` says why, and ``limits`` are set
-    if the reason is the amount."""
+    """The answer of a venue that does not price a leg. ``limits`` are set if the reason is the
+    amount."""
 
     reason: str
     limits: VenueLimits | None = None
@@ -98,8 +93,8 @@ class Unavailable(Struct, frozen=True):
 
 class LegOrder(Struct, frozen=True):
     """A leg to be opened at a venue. On fixed terms the venue keeps both amounts or refuses; on
-    floating terms ``amount_out`` may change. ``payout_wallet`` is an index, None means the
-    first."""
+    floating terms it may change ``amount_out``. ``payout_wallet`` is the index of a hot wallet;
+    None means the first."""
 
     key: str
     token_in: Token
@@ -138,11 +133,11 @@ class LegReport(Struct, frozen=True):
     confirmations_needed: int | None = None
     deposit_arrived: bool = False
     declined: bool = False
-    """True if the venue will not swap the deposit that arrived. It keeps the deposit until
-    ``send_on`` says where to forward it."""
+    """True if the venue will not swap the deposit and waits for ``send_on`` to say where to forward
+    it."""
     held: bool = False
-    """True if the venue has received a further deposit that the leg does not need, and cannot
-    return this deposit."""
+    """True if the venue holds a further deposit that the leg does not need and that it cannot
+    return."""
 
 
 class CentralizedVenue(Protocol):
@@ -169,13 +164,12 @@ class CentralizedVenue(Protocol):
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg for an amount to send, or to receive if ``terms.receive``. Returns
-        Unavailable without a price. Raises VenueFailure."""
+        """Prices one leg for an amount to send or, if ``terms.receive``, to receive. Returns
+        Unavailable if there is no price. Raises VenueFailure."""
         ...
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Creates the leg at the venue, or returns what the same key created before. Raises
-        VenueFailure."""
+        """Creates the leg at the venue; the same key gets the same leg. Raises VenueFailure."""
         ...
 
     async def find(self, key: str) -> DepositInstruction | None:
@@ -189,6 +183,6 @@ class CentralizedVenue(Protocol):
         ...
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
-        """Forwards a failed leg's deposit to this address, once. Raises Rejected if nothing is held
-        or it went elsewhere."""
+        """Forwards a failed leg's deposit to this address; a repetition does nothing. Raises
+        Rejected if the venue holds no deposit or sent it elsewhere."""
         ...

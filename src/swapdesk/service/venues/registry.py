@@ -1,9 +1,5 @@
-"""The venues of a service, found by code, and the guards around every call of a venue.
-
-The guards are a capability check, a circuit breaker, sharing of equal calls and a timeout. ``open``
-creates something, so only the timeout applies: if the answer is missing after ten seconds, it
-raises Ambiguous.
-"""
+"""The venues of a service by code. Every call is guarded by a capability check, a circuit breaker,
+sharing of equal calls and a timeout; ``open`` only by the timeout, which raises Ambiguous."""
 
 from __future__ import annotations
 
@@ -47,9 +43,9 @@ BreakerState = Literal["closed", "open", "half_open"]
 
 
 class Breaker:
-    """A circuit breaker: blocks a venue's calls after 5 failures in a row, for 5 s, then lets one
-    call probe. Failed probes double the pause, up to 10 minutes. Times are ``clock.monotonic``
-    seconds."""
+    """A circuit breaker. After 5 failures in a row it blocks a venue's calls for 5 s, then lets one
+    call through as a probe. Each failed probe doubles the pause, up to 10 minutes. Times are
+    seconds of ``clock.monotonic``."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -67,8 +63,8 @@ class Breaker:
         return "open"
 
     def admits(self) -> bool:
-        """Returns whether a call may be made now. After a pause, only the first caller's is
-        allowed, as a probe."""
+        """Returns whether a call may be made now. After a pause, only the first call is let
+        through, as a probe."""
         if self._open_until is None:
             return True
         if self._probing or self._clock.monotonic() < self._open_until:
@@ -106,12 +102,12 @@ _Answer = asyncio.Future[VenueQuote | Unavailable]
 
 class TimedOut(Transient):
     """Raised if the venue did not answer a call in time. If the call asked for a quote, it had no
-    effect at the venue."""
+    effect."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of ``call``. If it takes longer than ``seconds`` by ``clock``, cancels it
-    and raises TimeoutError."""
+    """Returns the result of ``call``. After ``seconds`` by ``clock``, cancels it and raises
+    TimeoutError."""
     work = asyncio.ensure_future(call)
     # Also when it fails in the moment in which its caller is cancelled.
     work.add_done_callback(_seen)
@@ -192,8 +188,7 @@ class GuardedVenue:
         self._breaker = Breaker(clock)
         self._pricing = Deadlines(clock, QUOTE_SECONDS)
         self._flying: dict[_Question, _Answer] = {}
-        """The price questions that are waiting for the venue's answer; equal questions share one
-        call."""
+        """The price questions that wait for the venue; equal ones share a call."""
         self._openings = Deadlines(clock, OPEN_SECONDS)
         self._questions = Deadlines(clock, ASK_SECONDS)
 
@@ -225,8 +220,8 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Prices one leg; equal concurrent questions share a call. Returns Unavailable for an
-        unsupported pair or terms. Raises Transient or Rejected."""
+        """Prices one leg; equal questions at the same time share a call. Returns Unavailable for a
+        pair or terms that the venue does not support. Raises Transient or Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -267,8 +262,8 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens the leg at the venue. Raises the venue's VenueFailure, and Ambiguous after a
-        timeout or unexpected failure: the leg may exist."""
+        """Opens the leg at the venue. Raises the venue's VenueFailure. Raises Ambiguous after a
+        timeout or an unexpected failure; the leg may exist then."""
         try:
             return await self._openings.start(self._venue.open(leg))
         except TimeoutError:
@@ -299,8 +294,6 @@ class GuardedVenue:
             raise self._defect(what, defect) from defect
 
     def _defect(self, what: str, defect: Exception) -> Transient:
-        """Logs an exception that a venue must not raise in the call ``what``, and returns a
-        Transient to raise instead."""
         code = self.provider.short_name
         logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")
@@ -321,8 +314,8 @@ class Venues:
             for venue in sorted(guarded, key=lambda venue: venue.provider.short_name)
         }
         self.onchain = sorted(onchain, key=lambda venue: venue.provider.short_name)
-        """The on-chain venues, ordered by code. Iterating over ``Venues`` yields the centralized
-        venues only."""
+        """The on-chain venues by code. Iterating over ``Venues`` yields the centralized ones
+        only."""
         self._dex = {venue.provider.short_name: venue for venue in self.onchain}
         codes = {**self._by_code, **self._dex}
         if len(codes) != len(guarded) + len(self.onchain):
@@ -335,8 +328,7 @@ class Venues:
         return self._by_code.get(code)
 
     def asked(self, code: str) -> GuardedVenue:
-        """Returns the venue with this code, which an order's leg names. Raises Transient if no such
-        venue is configured now."""
+        """Returns the venue of an order's leg. Raises Transient if it is not configured now."""
         venue = self.by_code(code)
         if venue is None:
             raise Transient(f"venue {code} is not configured")
@@ -354,8 +346,8 @@ class Venues:
         return None if venue is None else venue.provider
 
     def providers(self, query: ProviderQuery) -> list[SwapProvider]:
-        """Returns the public records of the venues that match every filter of ``query``, ordered by
-        code; disabled venues are included."""
+        """Returns the public records of the venues, enabled or not, that match every filter of
+        ``query``, by code."""
         providers = [
             *(venue.provider for venue in self),
             *(venue.provider for venue in self.onchain),

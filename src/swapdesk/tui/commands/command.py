@@ -1,9 +1,5 @@
-"""A verb: a command with its key, its words and its help.
-
-A page lists its verbs. From them the framework makes the key binding (with an id for the user's
-keymap), the entries in footer and palette, and the row in the help. It calls the method ``do_<id>``
-of the page.
-"""
+"""A verb: a command with its key, its words and its help. A page lists its verbs and has a method
+``do_<id>`` for each."""
 
 from __future__ import annotations
 
@@ -20,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class CommandState(Struct, frozen=True):
-    """How a verb (a command with a key) appears in the footer now, as in ``r`` ``refresh, 1
-    quote``. A ``hidden`` verb has no entry, and its key does nothing."""
+    """How a verb (a command with a key) appears in the footer now. A ``hidden`` verb has no entry,
+    and its key does nothing."""
 
     key: str = ""
     verb: str = ""
@@ -124,8 +120,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry of the verb. ``key`` is the user's own key for it; empty for the
-        usual key."""
+        """Returns the footer entry of the verb. ``key`` is the key that the user configured; empty
+        for the usual key."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

@@ -62,7 +62,7 @@ KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
 
 def key_name(written: str) -> str | None:
     """Returns Textual's name of a key that the user wrote as ``y``, ``ctrl+t`` or ``slash``; None
-    if there is no such key."""
+    if there is none."""
     written = written.strip()
     if len(written) == 1:
         return character_key(written) if written.isascii() and written.isprintable() else None

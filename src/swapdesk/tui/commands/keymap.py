@@ -22,8 +22,7 @@ Refuse = Callable[[str, str, str | None], ConfigProblem]
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
-    """Returns the problem of a keymap entry that does not come from a file. ``near`` is the most
-    similar valid name or None."""
+    """Returns the problem of a keymap entry that does not come from a file."""
     return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 
@@ -32,8 +31,8 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the usable entries of ``wanted`` (keys by command id) and a problem for each refused
-    entry. An entry changes the key of its command on every screen."""
+    """Returns the usable entries of ``wanted`` (keys by command id), which hold on every screen,
+    and a problem for each refused entry."""
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
         by_id.setdefault(command.id, []).append(command)
@@ -78,8 +77,6 @@ def _keys_of(
 def _clash(
     keymap: Mapping[str, str], by_id: Mapping[str, list[Verb]]
 ) -> tuple[str, str, str] | None:
-    """Returns an entry of ``keymap`` whose key another command of a screen also has, as (id, id of
-    that command, key); None if there is none."""
     order = list(keymap)
     for at in reversed(range(len(order))):
         name = order[at]

@@ -1,9 +1,5 @@
-"""Controllers that create orders (for a single exchange or for the groups of a batch) and that pay
-deposits from the sandbox's faucet.
-
-At most one create, one faucet payment and one batch run at a time. Leaving a page cancels none of
-them, and the open batch is kept when its page is left.
-"""
+"""Controllers that create orders (for a single exchange or for a batch) and that pay deposits from
+the sandbox's faucet. At most one create request, one faucet payment and one batch run at a time."""
 
 from __future__ import annotations
 
@@ -127,8 +123,8 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The controller of the batch (a file with many recipients) that this run loaded or took over.
-    ``planner`` is None while there is no batch."""
+    """The controller of the batch (a file with many recipients) of this run. ``planner`` is None
+    while there is none."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -145,16 +141,16 @@ class BatchController(Controller):
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Replaces the batch by a new one. ``batch_id`` is its journal id, if it has one.
-        ``unpaid`` is the id of an earlier batch that still has to be paid and whose failed rows the
-        new one repeats."""
+        """Replaces the batch. ``batch_id`` is the journal id of the new batch, if it has one.
+        ``unpaid`` is an earlier batch that still has to be paid and whose failed rows the new one
+        repeats."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Writes the rows of ``plan`` to the journal and begins to create their orders. ``agreed``
-        says that the user accepted its doubts. Raises NotCreatable, ClaimTaken or
-        JournalUnavailable before anything is sent."""
+        accepts the doubts of the plan. Raises NotCreatable, ClaimTaken or JournalUnavailable before
+        anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 

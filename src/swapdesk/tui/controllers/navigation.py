@@ -21,8 +21,8 @@ STARTING = "The desk is starting. This is open in a moment."
 
 
 class Navigation:
-    """The controller that opens and closes pages. ``first`` is the first page, which always stays
-    open below all other pages."""
+    """The controller that opens and closes pages. ``first`` always stays open below all other
+    pages."""
 
     def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
         self.app = app
@@ -31,13 +31,13 @@ class Navigation:
 
     @property
     def page(self) -> Page | None:
-        """The uppermost page; None if no page is open. An overlay may cover it."""
+        """The uppermost page; None if no page is open."""
         pages = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view that the orders with the service ids ``ids`` changed. An empty set
-        means that the connection or a create request changed."""
+        """Tells the page in view that the orders with these service ids changed. No ids mean that
+        the connection or a create request changed."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()
@@ -57,21 +57,18 @@ class Navigation:
         self.app.push_screen(page(self.session))
 
     async def back(self) -> None:
-        """Closes the page in view, so that the page below it comes into view. Does nothing on the
-        first page."""
+        """Closes the page in view. Does nothing on the first page."""
         if len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
 
     async def home(self) -> SwapScreen:
-        """Closes all pages above the first one and returns the first page. The line typed on that
-        page is kept."""
+        """Closes all pages above the first one and returns the first page."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
         return self.first
 
     async def begin_with(self, line: str) -> None:
-        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field. It
-        requests no quotes."""
+        """Goes to the first page and writes ``line``, such as ``0.5 btc eth``, into its field."""
         (await self.home()).begin_with(line)
 
     async def write_token(self, spec: str) -> None:
@@ -136,7 +133,6 @@ class PrivacyMode:
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
-        """Switches between hidden and visible amounts."""
         self.hides_amounts = not self.hides_amounts
         for screen in self._app.screen_stack:
             screen.refresh()

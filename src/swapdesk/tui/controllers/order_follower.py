@@ -1,8 +1,4 @@
-"""Passes changes of orders on to the page in view and announces orders that ended.
-
-The end of an order is announced once, by the bell and by a notification of the terminal (OSC 9).
-Some terminals show such a notification outside their window, others ignore it.
-"""
+"""Passes changes of orders on to the page in view and announces orders that ended."""
 
 from __future__ import annotations
 
@@ -30,8 +26,8 @@ class OrderFollower(Controller):
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Begins to pass every change of an order of ``link`` to the page in view. First shows what
-        became of orders that an earlier run left unfinished."""
+        """Begins to pass changed orders to the page in view. First shows what became of orders that
+        an earlier run left unfinished."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -79,8 +75,8 @@ LONGEST = 120
 
 
 class EndBell:
-    """Rings the terminal's bell and shows a sentence when orders end. With ``choice`` ``away`` only
-    while the terminal does not have the focus; with ``off`` never."""
+    """Rings the terminal's bell and shows a sentence when orders end: always, never (``off``), or
+    only while the terminal does not have the focus (``away``)."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -110,7 +106,7 @@ class EndBell:
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """Returns a sentence such as ``Order m1Xc7D, BTC to ETH: completed.`` Amounts are left out,
-    because the terminal may show it elsewhere."""
+    because the terminal may show the sentence outside the desk."""
     # Orders and their models load after the first frame.
     from swapdesk.flows.orders.order_status import order_status
 

@@ -1,5 +1,5 @@
-"""The controller of everything that this run signs: swaps on chains, deposits, groups of a batch,
-revoked allowances and withdrawals. The work continues when the user goes to a different page."""
+"""The controller of everything that this run signs: swaps on chains, deposits, payments of a batch,
+revoked allowances and withdrawals."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ class SigningController(Controller):
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """Begins to revoke ``allowance``, by which a contract may spend tokens of ``account``, and
-        opens the page where the user signs that."""
+        """Begins to revoke the right of a contract to spend tokens of ``account`` (``allowance``),
+        and opens the page where the user signs the transaction."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
         """Begins to withdraw everything that the smart account of ``account`` holds, and opens the
-        page where the user signs that."""
+        page where the user signs the transaction."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
         self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
@@ -82,15 +82,15 @@ class SigningController(Controller):
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Begins or continues to pay the deposit of ``tracked`` from the wallet, and opens the page
-        where the user signs that."""
+        where the user signs the payment."""
         from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begins the swap on chains that the user confirmed as ``intent``, and opens its page.
-        ``wallet`` names the account that signs; empty if undecided. ``plan`` has the steps, if they
-        are known."""
+        ``wallet`` names the account that signs, or is empty. ``plan`` has the steps, if they are
+        known."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -99,9 +99,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Returns the signing session that pays a group of a batch's orders, and continues it up to
-        the stage ``until``. ``group_id`` is their journal id. Raises KeyError for an unknown id,
-        Stopped if the payment cannot continue, and JournalUnavailable."""
+        """Returns the signing session that pays a batch's orders together, and continues it up to
+        the stage ``until``. ``group_id`` is the journal id of these orders. Raises KeyError for an
+        unknown id, Stopped if the payment cannot continue, and JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
@@ -118,8 +118,8 @@ class SigningController(Controller):
             self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
-        """Replaces the pending transaction of ``signing`` by the same call with more gas or, if
-        ``cancels`` is True, by one that moves nothing."""
+        """Replaces the pending transaction of ``signing``: with more gas or, if ``cancels`` is
+        True, by a transaction that moves nothing."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
@@ -147,7 +147,7 @@ class SigningController(Controller):
 
     def take_on(self) -> None:
         """Continues the signing sessions that an earlier run left open or that could not reach the
-        service or the wallet. A read-only desk does nothing."""
+        service or the wallet."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable

@@ -61,7 +61,7 @@ _NARROW = 90
 
 class AccountScreen(Page):
     """The page of the user's own partner account. What was read within the last minute is shown
-    without a call."""
+    without an API call."""
 
     NAME = "Account"
     SPENDS = "read"
@@ -102,8 +102,6 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """Shows the account of the chosen month. The service is asked only for data older than a
-        minute, or with ``anew``."""
         link = self.link
         if link is None:
             return
@@ -201,8 +199,7 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows about call limits, with a warning if a period's calls will be used up before
-    it ends. ``pays`` says that the account pays for calls."""
+    """Returns the rows about call limits, with a warning if a period's calls will run out."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -275,8 +272,7 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions with the bar chart of the month at their right, and that of the month
-    before from :data:`TWO_MONTHS` cells of width on."""
+    """Returns the commissions with the month's bar chart at their right."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

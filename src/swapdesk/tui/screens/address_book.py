@@ -298,8 +298,6 @@ class BookEntryScreen(Page):
             self._compare(check.entry)
 
     def _compare(self, entry: BookEntry) -> None:
-        """Adds ``entry`` to the book. If nothing was ever sent to its address, the user first
-        compares it with its source by typing hidden characters."""
         paid = paid_addresses(self.desk.journal)
         seen = RecipientCheck(
             entry.address, entry.address, None, True, (), first_use=not paid.get(entry.address)

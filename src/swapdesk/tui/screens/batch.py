@@ -1,9 +1,5 @@
-"""The batch page: a file of recipients becomes orders, and the orders are paid.
-
-The page shows a summary of the rows, the rows, facts about the batch, and where the money is. What
-the journal has of the batch decides which keys work. Controllers create and pay the orders, so the
-work continues after the page is closed.
-"""
+"""The batch page: a file of recipients becomes orders, and the orders are paid for. Controllers
+create and pay for the orders, so the work continues after the page is closed."""
 
 from __future__ import annotations
 
@@ -195,8 +191,8 @@ LOWEST = 24
 
 
 class BatchScreen(Page):
-    """The page of a batch (a file with many recipients). Its rows are checked and corrected here,
-    then their orders are created and paid for."""
+    """The page of a batch (a file with many recipients), for correcting its rows, creating their
+    orders and paying for them."""
 
     NAME = "Batch"
     SPENDS = "exchange"
@@ -268,8 +264,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Redraws the page because orders of the batch were created or, with ``failure`` as the
-        reason, failed."""
+        """Redraws the page because orders of the batch were created or failed. ``failure`` is the
+        reason; empty if they were created."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -313,8 +309,8 @@ class BatchScreen(Page):
         return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """Returns the orders of the batch ``made`` by service id, as the desk follows them or,
-        without a connection, as the journal has them."""
+        """Returns the orders of the batch ``made`` by service id, from the connected desk or else
+        from the journal."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {order.service_id: order.order for order in self.followed}
@@ -359,7 +355,6 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """True if no order of the batch is left to create or to pay for, and no row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
@@ -611,8 +606,6 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """Hides the text field above the table, unless the user is typing in it or the first rows
-        of a chosen file are not there yet."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -707,8 +700,6 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """Returns a function that shows the rows checked so far, at most twice while the file is
-        being checked."""
         shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -729,8 +720,6 @@ class BatchScreen(Page):
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
-        """Shows the checked rows in ``plan``. ``part`` is True while more rows of the file are
-        being checked."""
         self._put_away()
         if part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.
@@ -749,8 +738,6 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """Moves from a corrected row to the next one with a problem and opens its cell, unless the
-        wallet is what lacks money."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -1025,8 +1012,7 @@ def _doubted(plan: BatchPlan) -> Question:
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Returns the columns of the table for a screen of ``width`` cells. Wider screens add the
-    route, the name, then whole addresses."""
+    """Returns the columns of the table for a screen of ``width`` cells."""
     rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
     unit = _unit(rows)
@@ -1074,7 +1060,7 @@ def batch_rows(
     width: int,
 ) -> list[Row]:
     """Returns the rows of the table. ``batch`` has their outcomes; None before they are in the
-    journal. ``orders`` are the created orders by service id."""
+    journal."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1105,8 +1091,7 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns how many rows follow row number ``last``, and which of them has the first problem.
-    Either text is empty if there is none."""
+    """Returns how many rows follow row number ``last``, and which of them has the first problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1120,8 +1105,7 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns everything that was found out about the row ``planned``, in sentences. ``end`` is its
-    outcome; None before it is in the journal."""
+    """Returns everything that was found out about the row ``planned``, in sentences."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1191,8 +1175,6 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """Returns the amount to sell of a row without a planned order, with its token unless ``bare``.
-    A text that is no amount is marked as wrong."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1223,8 +1205,7 @@ def tokens_named(height: int) -> int:
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready ▲ 1 to look
-    at``. With ``made``, outcomes are counted instead of checks."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1265,9 +1246,9 @@ def plan_facts(
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
-    """Returns the facts about a plan (the checked rows of a batch), such as totals, orders and gas.
+    """Returns the facts about a plan (the checked rows of a batch), such as totals and gas.
     ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining calls, None if
-    unknown. With ``asks`` an unknown balance is mentioned. Empty texts are left out."""
+    unknown."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
@@ -1308,8 +1289,6 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """Returns the totals to pay and what the wallet has of each. At most ``tokens`` are named,
-    first those of which the wallet has too little."""
     by_chain = {payer.chain: payer for payer in means}
     totals = [(total, by_chain.get(total.chain)) for total in plan.totals]
     totals.sort(key=lambda pair: pair[1] is None or pair[1].missing(pair[0]) is None)
@@ -1330,8 +1309,6 @@ def _arrivals(plan: BatchPlan, tokens: int) -> str:
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
-    """Returns the total to pay in one token and what the wallet has of it. ``means`` is None if the
-    wallet is unknown; with ``asks`` the text then says so."""
     amount = exact_amount(total.amount)
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
@@ -1362,15 +1339,13 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns how many groups of rows on the same chain are paid separately, as ``2: 50 on
+    """Returns how many groups of at most 50 rows the plan has, each on one chain, as ``2: 50 on
     Ethereum, 12 on Base``."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 
 
 def _named(names: Iterable[str]) -> str:
-    """Returns the first :data:`MOST` of ``names`` and how many more there are; a dash if there are
-    none."""
     first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
@@ -1397,8 +1372,6 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """Returns what the wallets can pay gas from, as text; empty if that is unknown or a bundle,
-    which states its own cost, is built."""
     funded = [payer for payer in means if payer.coin is not None]
     if not funded:
         return ""

@@ -1,10 +1,6 @@
-"""The create page: the user says who is paid, and the page shows exactly what the create key
-confirms.
-
-The form has the fields; ``CreateState`` has what is known about the route and about the account
-that pays. The form is shown at once, while the first question to the wallet starts the wallet in
-the background.
-"""
+"""The create page: the user says who receives the payment, and the page shows exactly what the
+create key confirms. The form has the fields; ``CreateState`` has what is known about the route and
+the account that pays."""
 
 from __future__ import annotations
 
@@ -172,8 +168,6 @@ class CreateScreen(Page):
         self.refresh_keys()
 
     def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
-        """Returns the last line of the panel: what the create key does, why it does not work, or
-        what became of the order. ``lack`` is why the wallet cannot pay; None if it can."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
@@ -205,13 +199,9 @@ class CreateScreen(Page):
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """Returns when the desk will repeat a request that a rate limit refused, in words; empty if
-        it will not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """Returns the key that asks for a new quote now. While a text field has the focus it is a
-        control key, because the field takes letters."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
@@ -335,8 +325,8 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """Fixes the present values of the fields as what the create key confirms. A notice says why
-        if that is impossible."""
+        """Locks the present values of the fields for confirmation by the create key. A notice says
+        why if that is impossible."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
@@ -368,8 +358,6 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """Returns the terms of a swap on chains, such as account and slippage. None for an exchange
-        of the service or an unknown account."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -454,8 +442,8 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Sends ``intent`` once. If a different order is being created, a notice says that nothing
-        was sent."""
+        """Begins to create the order of ``intent`` or to sign its swap, once. If the desk is busy
+        with another order, a notice says that nothing was sent."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -597,8 +585,6 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Offers the wallet's accounts as recipients. Returns its balance of the token sold; None
-        if unknown."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         result = self.state.result
@@ -626,8 +612,6 @@ class CreateScreen(Page):
         self.show()
 
     def _account_read(self, account: SwapAccount) -> None:
-        """Shows the account that pays a swap on chains. If it also receives, the swap is locked for
-        confirmation as soon as its steps are known."""
         state = self.state
         state.account, state.problem = account, ""
         self._form.own(account.own, account.payee)

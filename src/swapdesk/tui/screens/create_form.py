@@ -1,9 +1,5 @@
 """The two parts of the create page: the form, whose fields are checked offline while the user
-types, and the panel that shows exactly what would be confirmed.
-
-Below the fields are the names of the address book and the user's own accounts that fit the chain of
-the address field.
-"""
+types, and the panel that shows exactly what would be confirmed."""
 
 from __future__ import annotations
 
@@ -112,8 +108,8 @@ ASKING = "the wallet is asked for its account"
 
 class CreateState(Struct):
     """The state of one chosen route until it becomes an order. ``intent`` is what the create key
-    confirms; None unless it is locked. ``was`` is the former amount if a new quote changed it.
-    ``account`` pays a swap on chains; ``problem`` is why none can."""
+    confirms; None unless it is locked. ``account`` pays a swap on chains; ``problem`` is why none
+    can."""
 
     result: QuoteResult
     row: RankedQuote
@@ -231,8 +227,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. Only
-    ``typed`` text with an ``@`` at its beginning narrows them."""
+    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. A ``typed``
+    text that begins with ``@`` narrows them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -427,8 +423,8 @@ class CreateForm(Vertical):
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes a name such as ``@b`` in the focused address field, or takes the next name if
-        it is complete. Returns a sentence if no name fits, otherwise None."""
+        """Completes a name such as ``@b`` in the focused address field, or replaces a complete one
+        by the next. Returns a sentence if no name fits."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -642,8 +638,8 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """Returns the wallet's balance of the token sold, marked if it is below ``paid``, but never as
-    a lock: the user may pay from elsewhere."""
+    """Returns the wallet's balance of the token sold, marked if it is below ``paid``. The create
+    key still works then, because the user may pay from elsewhere."""
     have = state.balance
     if have is None:
         return []
@@ -654,8 +650,6 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 
 def _least(state: CreateState) -> Fact:
-    """Returns the row about the least amount that can arrive, and whether the service or the swap
-    itself ensures it."""
     intent, row = state.intent, state.row
     least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -716,8 +710,6 @@ def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
 
 
 def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """Returns a row with the markup in percent: the one that the service applied or, if unknown,
-    the one asked for. No row if it is 0."""
     applied = row.quote.applied_api_markup
     percent = result.request.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
@@ -760,8 +752,8 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """Returns the rows of the panel, shortened by the steps of :data:`LESS` to fit into ``height``
-    rows if possible. A ``height`` of 0 means no limit."""
+    """Returns the rows of the panel, shortened by the steps of :data:`LESS` to ``height`` rows if
+    possible. A ``height`` of 0 means no limit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows

@@ -368,8 +368,7 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time by the
-    sandbox's clock. ``of`` is the number of stages, ``come`` how many were reached."""
+    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -390,8 +389,8 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Returns a line that shows who pays whom, as ``Alice ━━━━━━→ Pell ━━━━━━→ Bob``, and a line
-    about the path that a search of the chains found."""
+    """Returns a line that shows who pays whom, as ``Alice ━━━━━━→ Pell ━━━━━━→ Bob``, and one about
+    the path that a search of the chains found."""
     places = path_of(stage)
     room = width - sum(cell_len(place.text) for place in places) - 2 * (len(places) - 1)
     if not places or room < 2 * (len(places) - 1):
@@ -423,8 +422,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines of a pane, and of the sentence at its bottom. With ``whole``, addresses and
-    hashes are shown in full."""
+    """Returns the lines of a pane, and those of its closing sentence."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:

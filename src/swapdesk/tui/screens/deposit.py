@@ -1,8 +1,5 @@
-"""Two pages about the deposit of one order: the card that says what to send, and the code to scan.
-
-Both have the same keys to copy values. If the screen is too low for the card, the arrow keys scroll
-it.
-"""
+"""Two pages about the deposit of one order: the card that says what to send, and the code to
+scan."""
 
 from __future__ import annotations
 
@@ -117,7 +114,7 @@ class DepositPage(OneOrderPage):
 
     def codes(self) -> tuple[DepositCode, ...]:
         """Returns the codes to scan for the deposit, the one with the most data first; empty if
-        nothing may be paid."""
+        there is nothing to pay now."""
         tracked = self.current
         if tracked is None:
             return ()
@@ -152,15 +149,14 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Returns the states of the keys that scroll ``body``. A key works if rows are out of view in
-    its direction."""
+    """Returns the states of the keys that scroll ``body``."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
 
 class DepositScreen(DepositPage):
-    """The page that says what to send, to which address and until when. Once the deposit is seen,
-    it shows only the state of the order."""
+    """The page that says what to send, where and until when. Once the deposit is seen, it shows
+    only the state of the order."""
 
     NAME = "Deposit"
     VERBS = (
@@ -257,8 +253,8 @@ class DepositScreen(DepositPage):
 
 
 class DepositCodeScreen(DepositPage):
-    """The page with a code to scan for a deposit, and what has to be typed by hand. The key ``v``
-    switches between payment link and plain address."""
+    """The page with a code to scan for a deposit, and what to type by hand. The key ``v`` switches
+    between payment link and plain address."""
 
     NAME = "Deposit code"
     VERBS = (NEXT_CODE, COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS)
@@ -421,8 +417,8 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the lines beside a code: what to pay, the deadline, and which data the code contains.
-    Empty if nothing may be paid."""
+    """Returns the lines beside a code: what to pay, the deadline, and which data the code
+    contains."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),
@@ -472,7 +468,7 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Returns the sentences that replace the code when nothing may be paid."""
+    """Returns the sentences that replace the code when there is nothing to pay."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
@@ -492,8 +488,6 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """Returns what is missing from the code and has to be typed. A memo is written out, so that
-    nobody forgets it."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
     parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]

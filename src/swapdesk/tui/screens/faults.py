@@ -104,8 +104,6 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Awaits ``work``, reads which faults are set, and shows ``said`` with the result in place
-        of ``{}``. An empty ``said`` shows nothing new."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()

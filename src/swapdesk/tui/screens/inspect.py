@@ -1,8 +1,5 @@
 """The page that finds an order by any text that identifies it, explains its state, and offers a
-reply to the customer.
-
-Before a file about the order is written, a second page shows what the file will contain.
-"""
+reply to the customer. A second page shows what the file about an order will contain."""
 
 from __future__ import annotations
 
@@ -431,8 +428,8 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """Fills the line of the first page with a new swap of the same pair (:func:`line_again`).
-        It requests no quotes."""
+        """Fills the line of the first page with a new swap of the same pair
+        (:func:`line_again`)."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:
@@ -450,8 +447,8 @@ class InspectScreen(Page):
 
 
 class BundleScreen(Page):
-    """The page that lists what the support file about an order will contain. Addresses, amounts and
-    names are masked unless the user shows them here."""
+    """The page that lists what the support file about an order will contain, masked unless the user
+    shows it here."""
 
     NAME = "Bundle"
     SPENDS = "read"
@@ -536,8 +533,8 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """Returns how the pasted text was understood, for example ``an order id, and 2 more``. If it
-    was not, returns a hint or an empty text."""
+    """Returns how the pasted text was understood, as ``an order id, and 2 more``; otherwise a hint
+    or an empty text."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings

@@ -1,8 +1,5 @@
-"""The page of one order: its stages, what happened when, and every fact.
-
-A deposit address that must not be paid is never among the facts. If the chains are real, a
-transaction has a link to an explorer of its chain; the desk itself opens no link.
-"""
+"""The page of one order: its stages, what happened when, and every fact. A deposit address that
+must not be paid is never among the facts. The desk opens no link itself."""
 
 from __future__ import annotations
 
@@ -107,8 +104,7 @@ _HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
 class OrderScreen(OneOrderPage):
-    """The page of one order: its state, what happened when, and every fact. An unknown
-    ``service_id`` is first read from the service."""
+    """The page of one order: its state, what happened when, and every fact."""
 
     NAME = "Order"
     SPENDS = "read"
@@ -334,7 +330,7 @@ class OrderScreen(OneOrderPage):
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     """Returns a fact for each transaction that this desk sent for the order, and for a different
-    one that the service names as the deposit. ``live`` is True if explorers know the chains."""
+    deposit that the service names. ``live`` is True if explorers know the chains."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -358,8 +354,8 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about the transaction ``hash_``, with a link to the chain's explorer if
-    ``live`` is True, and otherwise a note that it is simulated."""
+    """Returns the fact about a transaction, with a link to the chain's explorer if ``live`` is
+    True, otherwise with a note that it is simulated."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
@@ -412,8 +408,8 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """Returns the two sides of the first row: what is swapped and for whom, and the state with its
-    time."""
+    """Returns the left and the right part of the first row: what is swapped and for whom, and the
+    state with its time."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
@@ -433,8 +429,7 @@ def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> t
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str], list[str]]:
-    """Returns the names of all stages and their short forms. The second last is ``to`` and the
-    recipient's name, if that is short."""
+    """Returns the names of all stages and their short forms."""
     names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
     label = tracked.recipient_label
@@ -503,7 +498,7 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """Returns the address to which the deposit was sent, labelled as past so that nobody pays
+    """Returns the address to which the deposit was sent, labelled as sent so that nobody pays
     twice. ``on`` is a note beside it."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
@@ -566,8 +561,6 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """Returns a fact that compares the quoted amount with the executed or expected one; nothing if
-    both are equal and no other provider took over."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

@@ -1,8 +1,5 @@
-"""Actions that the page of all orders and the pages of one order share.
-
-Quotes for a failed order can be asked for again, a failed order can be put away, a deposit can be
-paid from the wallet or by the sandbox's faucet, and orders can be exported to a file.
-"""
+"""Actions that the page of all orders and the pages of one order share: to ask for quotes again, to
+put a failed order away, to pay a deposit, and to export orders."""
 
 from __future__ import annotations
 
@@ -40,7 +37,8 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page with keys to pay for an order, to ask for it again or to put it away."""
+    """A page with keys to pay for an order, to ask for it again, or to mark its problem as dealt
+    with."""
 
     NAMES_PAYER: ClassVar[bool] = False
     """True if the footer of this page has room for words that name who pays the deposit."""
@@ -165,8 +163,6 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Returns the path of the file to export to, with the name of ``offered`` if ``typed`` is a
-    directory. Raises UnknownForm for an unsupported extension."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path

@@ -89,8 +89,7 @@ def not_read(kept: FilterLine) -> str:
 
 
 class OrdersScreen(OrderActions):
-    """A page with every order that this desk knows, open orders first. Rows keep their place while
-    cells change."""
+    """A page with every order that this desk knows, open orders first."""
 
     NAME = "Orders"
     SPENDS = "read"
@@ -150,8 +149,6 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """Adapts table and pane to the size of the screen. Returns True if the columns changed, so
-        that all rows must be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -163,8 +160,7 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Redraws the times of the open orders in view. If a filter is set, redraws all rows every
-        :data:`AGES` seconds."""
+        """Redraws the times of the open orders in view."""
         self._ticks += 1
         aged = self._ticks % AGES == 0
         if not self._filter.empty and aged:
@@ -255,8 +251,6 @@ class OrdersScreen(OrderActions):
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self, *, ticked: bool = False) -> None:
-        """Shows the order under the cursor in the pane, on the money line and in the footer.
-        ``ticked`` says that only a second has passed, so that an unchanged footer stays."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
@@ -368,8 +362,6 @@ class OrdersScreen(OrderActions):
             self.show()
 
     def _understood(self) -> FilterLine:
-        """Returns the filter that the user typed. Raises FilterProblem if it cannot be understood
-        or the journal cannot be searched."""
         kept = read_filter(self._field.text)
         try:
             return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())

@@ -40,8 +40,8 @@ HINTS = (
 
 
 class QuoteOptionsOverlay(Overlay[QuoteOptions]):
-    """The panel in which the user changes the options for quotes. Its result is None if it is
-    closed. It requests no quotes."""
+    """The panel in which the user changes the options for quotes. Its result is the new options, or
+    None if it is closed."""
 
     DEFAULT_CSS = """
     QuoteOptionsOverlay > .panel { max-height: 85%; }
@@ -158,8 +158,8 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the panel with the options for quotes, or the defaults if ``options`` is None. New
-    options are stored in the session before ``took`` gets them."""
+    """Opens the panel with the options for quotes. The session stores new options before ``took``
+    gets them."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

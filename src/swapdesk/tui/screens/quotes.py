@@ -1,9 +1,5 @@
-"""The page that compares quotes: every route for one amount in one table. New quotes are asked for
-only if the user presses a key, or if the desk repeats a request that the service refused.
-
-The waterfall explains, step by step, why a route pays what it pays. It is drawn beside the table
-or, on a narrow screen, on a page of its own.
-"""
+"""The page that compares quotes: every route for one amount in one table. The waterfall explains,
+step by step, why a route pays what it pays."""
 
 from __future__ import annotations
 
@@ -133,7 +129,7 @@ _ROUTES = frozenset({"standard", "private", "dex"})
 
 class QuotesScreen(Page):
     """The page with every route for one amount. Quotes are requested only by a key, or to repeat a
-    refused request. ``recipient`` is the one typed on the first page."""
+    refused request."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -170,8 +166,7 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
-        values of the create form, if it was filled in before."""
+        """Makes the page, which then asks for the quotes of ``request``."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -211,8 +206,8 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes; the old rows stay until the answer comes. ``only_fixed`` adds fixed
-        rates to them. ``by_itself`` marks a repetition of a refused request."""
+        """Asks for quotes; the old rows stay until the answer comes. With ``only_fixed``, fixed
+        rates are added to the old rows."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -262,8 +257,8 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns the commands in the footer with their present states. Beside a waterfall these
-        are only those in :data:`BESIDE`."""
+        """Returns the commands in the footer with their states. Beside the waterfall (the steps to
+        what a route pays out), these are only those in :data:`BESIDE`."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -403,7 +398,6 @@ class QuotesScreen(Page):
         self._fit()
 
     def _show_record(self) -> None:
-        """Shows in the side panel how earlier orders with the provider under the cursor went."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -423,8 +417,6 @@ class QuotesScreen(Page):
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Returns how many screen rows the sentences ``rows`` leave for the table; 0 before the
-        page is laid out."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -467,7 +459,7 @@ class QuotesScreen(Page):
 
     def explained(self) -> Callable[[int], list[Line]]:
         """Returns a function that draws the waterfall (the steps to what a route pays out) of the
-        route under the cursor in a given width."""
+        route under the cursor."""
         result, row = self.result, self.row
         if result is None or row is None:
             return lambda width: []
@@ -588,8 +580,6 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Stores ``options`` for the next request. If they do not fit this request, shows why and
-        stores nothing."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
@@ -629,8 +619,8 @@ class QuotesScreen(Page):
 
 
 class WaterfallScreen(Page):
-    """A page with the waterfall (the steps to what a route pays out) for narrow screens. It shows
-    the route under the cursor of ``quotes``, the page below."""
+    """A page with the waterfall (the steps to what a route pays out) for narrow screens, for the
+    route under the cursor of ``quotes``."""
 
     NAME = "Quotes"
     SPENDS = "quote"
@@ -744,8 +734,7 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns how the rows are ranked, as text with and without the time of the answer. ``failed``
-    marks the rows as outdated because a later request failed."""
+    """Returns how the rows are ranked, with and without the time of the answer."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -762,8 +751,7 @@ def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
     """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
-    requested; None if no answer is awaited. ``turn`` counts attempts, as ``2 of 3``, or is empty.
-    ``answered`` is True if the service has answered."""
+    requested; None if no answer is awaited."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -784,9 +772,8 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """Returns the sentences under the table about the last failure, the unusable route ``entry``,
-    the value of the route ``row``, the ``notes``, and the options. ``wait`` (seconds) and ``again``
-    (words) tell when quotes can be requested again."""
+    """Returns the sentences under the table, such as the last failure or why the route ``entry`` is
+    unusable. ``wait`` (seconds) and ``again`` (words) tell when quotes can be requested again."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -832,8 +819,8 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns how many routes are unusable, and why the first one is. Empty if none or all are.
-    ``only`` is the kind of route to count; None counts all."""
+    """Returns how many routes of the kind ``only`` (None: all) are unusable, and why the first one
+    is. Empty if none or all are."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -868,8 +855,7 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """Returns the rows about a failed request: cause, refused fields, error code and request id.
-    ``wait`` is in seconds. ``again`` says when the desk repeats the request; empty if it does
-    not."""
+    ``again`` says when the desk repeats the request, or is empty."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -881,8 +867,7 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays.
-    ``sold`` and ``bought`` are token symbols."""
+    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))

@@ -57,8 +57,7 @@ class RawText(LineTable):
 
 
 class RawPage(Page, bare=True):
-    """The base of pages that show and copy a document. ``COPIED`` is its name in the notice about
-    the copy."""
+    """The base of pages that show and copy a document."""
 
     COPIED: ClassVar[str] = ""
 
@@ -74,8 +73,8 @@ class RawPage(Page, bare=True):
 
 
 class RawOrderScreen(RawPage):
-    """The page with one order as the service wrote it: its newest answer of this run or else the
-    one in the journal. A deposit address that must not be paid is left out."""
+    """The page with one order as the service wrote it. A deposit address that must not be paid is
+    left out."""
 
     NAME = "Raw order"
     VERBS = (COPY_ALL, BACK)

@@ -53,8 +53,7 @@ _NOTICE = "notice"
 
 
 class RequestLogScreen(Page):
-    """A table with every API call of this run and every notice, oldest first. A cursor on the last
-    row follows new rows."""
+    """A table with every API call of this run and every notice, oldest first."""
 
     NAME = "Requests"
     SPENDS = "read"

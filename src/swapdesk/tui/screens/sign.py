@@ -244,8 +244,6 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """Returns how to draw the signing session at the present size. The review goes before the
-        heading, and the heading before empty rows."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -391,8 +389,8 @@ class SignScreen(Page):
 
 
 def context_of(session: SigningSession[Any]) -> str:
-    """Returns the text after the page's name in the header, as ``2 of 2 · 1,000 USDC → WETH``. The
-    number of the signature is left out if there is only one."""
+    """Returns the header's text after the page's name, as ``2 of 2 · 1,000 USDC → WETH``, without
+    the count if there is one signature."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
@@ -411,8 +409,7 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does. Without a
-    payload the heading is empty."""
+    """Returns the heading of the page, which does not scroll, and the body, which does."""
     session = state.session
     review = session.review
     if review is not None:
@@ -428,8 +425,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the rows of a review: the heading, which does not scroll, and the body, which does.
-    ``roomy`` adds empty rows between the blocks."""
+    """Returns the rows of a review: the heading, which does not scroll, and the body, which
+    does."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -531,8 +528,6 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Returns whether the digest that the desk computed equals the one that the wallet agent signs,
-    as a note. Empty if one is missing."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"

@@ -154,8 +154,8 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``right`` is its value in USD, ``below`` a muted second
-    row, ``marked`` the positions of wrong characters."""
+    """What is shown about the typed line. ``right`` is its value in USD, ``marked`` the positions
+    of wrong characters."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -165,8 +165,8 @@ class IntentReading(Struct, frozen=True):
 
 
 class SwapScreen(Page):
-    """The first page, where one typed line starts a swap. Below are earlier swaps and open orders.
-    The limits of the tokens are requested after a pause in typing."""
+    """The first page, where one typed line starts a swap. Below are earlier swaps and open
+    orders."""
 
     NAME = "Swap"
     VERBS = (
@@ -272,8 +272,7 @@ class SwapScreen(Page):
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Appends the token ``spec``, such as ``usdc.base``, to the line. In an empty line the
-        cursor goes before it, for the amount."""
+        """Appends the token ``spec``, such as ``usdc.base``, to the line."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -326,9 +325,8 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins the symbol of a token, and
-        False if its first letter is meant as a command key. Returns None if only the next letter
-        can decide."""
+        """Returns True if ``text``, typed on the empty line, begins a token's symbol, False if its
+        first letter is a command key, and None if only the next letter can decide."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -540,8 +538,6 @@ class SwapScreen(Page):
             self.line.set_value(named)
 
     def _named(self) -> str | None:
-        """Returns the line with the name after its last ``@`` completed or, if it is complete,
-        replaced by the next name. Returns None without an ``@``."""
         text, sold = self.line.value, self._read.token_in if self._read is not None else None
         head, at, begun = text.rpartition("@")
         if not at:
@@ -682,8 +678,8 @@ def reading_of(
     refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """Returns what to show about ``line``. ``limits`` and ``have``, the balance of the token sold,
-    are None if unknown. ``refusal`` is why no route accepts the amount; empty if one may."""
+    """Returns what to show about ``line``. ``limits`` and ``have`` (the balance) are None if
+    unknown. ``refusal`` is why no route accepts the amount, or empty."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -710,8 +706,8 @@ def greeting(catalog: Catalog) -> list[LineLike]:
 
 
 def outside(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns why no route accepts the amount of the line. Empty if one may, or if the limits are
-    unknown."""
+    """Returns why no route accepts the amount of the line. Empty if a route may accept it, or if
+    the limits are unknown."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
@@ -720,8 +716,8 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns in a few words the limit that the amount violates. Empty if it violates none or the
-    limits are unknown."""
+    """Returns in a few words the limit that the amount violates; empty if there is none or it is
+    unknown."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
     bounds = bounds_of(limits, receive=line.receive)
@@ -734,8 +730,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line. ``keys`` has pairs of a keyboard key and the page
-    that it opens. ``whose`` is this desk's account in the sandbox, or empty."""
+    """Returns what is shown under an empty line: the pages that ``keys`` open, and ``whose``, this
+    desk's account in the sandbox, if any."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []
@@ -806,8 +802,7 @@ def _value(line: IntentLine) -> Line:
 
 
 def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
-    """Returns the user's balance as text, marked if it is below ``amount``, the amount to sell.
-    None as ``amount`` marks nothing."""
+    """Returns the user's balance as text, marked if it is below ``amount``, the amount to sell."""
     if amount is not None and have < amount:
         return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
     return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]

@@ -119,8 +119,7 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 
 class TokenNotes(Struct, frozen=True):
-    """The notes about one token. ``warnings`` say what is suspicious; ``facts`` include its
-    contract address, limits and tokens with a similar name."""
+    """The notes about one token. ``warnings`` say what is suspicious."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -166,8 +165,8 @@ class TokenTable(LineTable):
 
 class TokensScreen(Page):
     """The page that finds a token by symbol, name, chain or contract address. ``took`` gets the
-    chosen token as text, such as ``usdc.base``. If it is None, the first page's line gets that
-    text."""
+    chosen token as text, such as ``usdc.base``; None writes that text into the first page's
+    line."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -334,7 +333,7 @@ class TokensScreen(Page):
 
     def limits_of(self, token: Token) -> Line:
         """Returns the limits of the pair with ``token``, or that they are being requested, or which
-        key requests them. Empty without a pair or connection."""
+        key requests them."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
@@ -363,8 +362,6 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Asks the service for the token with the address ``contract`` and adds it to the list.
-        Returns a problem and its severity; the problem is empty if there is none."""
         catalog = self.desk.catalog
         try:
             token = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -461,8 +458,7 @@ class TokensScreen(Page):
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
-    """Returns the lines of the pane, ``width`` cells wide. A contract address is wrapped between
-    its groups and never cut."""
+    """Returns the lines of the pane. A contract address is never cut."""
     stacked = width < STACKED_BELOW
     rows = _head_lines(notes, width, stacked)
     for warning in notes.warnings:
@@ -593,8 +589,6 @@ def _legend(what: CanDo) -> Line:
 
 
 def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
-    """Returns rows that warn of tokens with a similar name. Empty if there are none. ``short``
-    shortens the words."""
     if not alike:
         return []
     count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"

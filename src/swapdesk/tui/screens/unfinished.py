@@ -159,8 +159,6 @@ class CandidatesScreen(Page):
         self.do_look_again()
 
     def _candidates(self) -> Candidates:
-        """Returns the search for the order of this request. Raises CandidateRefused without a
-        connection."""
         link = self.link
         if link is None:
             raise CandidateRefused("The service is not connected.")

@@ -71,8 +71,7 @@ READ_AGAIN = "you: r reads it again"
 
 class Subject(Struct, frozen=True):
     """What a row is about: an account on a chain, its smart account there, or an allowance.
-    ``smart`` is the smart account's address, empty while unknown, None for other rows. ``unread``
-    is who acts next on a row that could not be read; None if it was read."""
+    ``unread`` says who acts next if the row could not be read; otherwise None."""
 
     account: Account
     chain: str
@@ -184,8 +183,8 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 
 
 def wallet_pane(subject: Subject, withdraw_key: str) -> list[LineLike]:
-    """Returns the lines below the table: the whole address of the row and, if it could not be read,
-    where its money is. ``withdraw_key`` is the keyboard key for emptying a smart account."""
+    """Returns the lines below the table: the row's whole address and, if the row could not be read,
+    where its money is. ``withdraw_key`` is the keyboard key for withdrawing."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
@@ -243,7 +242,6 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """Yields sentences about what is not known of the allowances on a chain."""
     if asked.problem is not None:
         problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(problem, "status-waiting")
@@ -253,8 +251,6 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
-    """Returns the number of allowances: ``?`` if they could not be read, ``2 known`` if there may
-    be more. Empty if they were not requested (None)."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
@@ -308,7 +304,7 @@ class PassphraseOverlay(Overlay[Secret]):
 
 class WalletsScreen(Page):
     """The page with the accounts of this profile: what each has, which contracts may take how much
-    of that, and how much the wallet may sign. Its keys lock the wallet and change the limits."""
+    of that, and how much the wallet may sign."""
 
     NAME = "Wallets"
     SPENDS = "read"

@@ -91,8 +91,8 @@ class _Wrong(ValueError):
 
 
 def read_tape(content: bytes) -> Tape:
-    """Returns the tape in ``content``. Raises TapeRefused if a line is wrong or a limit of size,
-    lines or waiting time is exceeded."""
+    """Returns the tape that the bytes ``content`` contain. Raises TapeRefused if a line is wrong or
+    a limit of size, lines or waiting time is exceeded."""
     if len(content) > MOST_BYTES:
         raise TapeRefused([Mistake(1, f"A tape has at most {MOST_BYTES:,} bytes.")])
     try:

@@ -1,8 +1,5 @@
 """Records what the screen showed while a tape was played: an asciicast v2 of everything that was
-drawn, and a picture and text for each marked moment.
-
-The texts of all moments are written as one document, so that a later run can be compared with it.
-"""
+drawn, and a picture and text for each marked moment."""
 
 from __future__ import annotations
 
@@ -63,14 +60,12 @@ def moment(app: App[Any], name: str) -> Moment:
 
 
 def moments_text(moments: Iterable[Moment]) -> str:
-    """Returns one document with the text of all moments. Each begins with a head line such as ``==
-    quotes ==``."""
+    """Returns one document with the text of all moments."""
     return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Returns the texts in a document of :func:`moments_text` by the name of their moment. A later
-    text wins."""
+    """Returns the texts in a document of :func:`moments_text` by the name of their moment."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -144,8 +139,8 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Writes the cast, the texts of ``moments`` and one SVG per moment into ``place``, readable by
-    the user alone (mode 0600). ``name`` is the file name without extension. Raises OSError."""
+    """Writes the cast, the texts of ``moments`` and their SVG pictures into ``place``, readable by
+    the user alone (mode 0600). Raises OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)

@@ -34,8 +34,7 @@ UNKNOWN_SIGN = SIGNS["unknown"]
 
 
 def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
-    """Returns the rows about the order of a support case: what it exchanges and its stage and,
-    unless ``brief``, its steps and facts."""
+    """Returns the rows about the order of a support case: what it exchanges and its stage."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
     state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
@@ -86,8 +85,8 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
-    """Shows on the money line where the money of the case is and who acts next. ``whose`` precedes
-    both and names the source, as ``by the file,``."""
+    """Shows on the money line where the money of the case is and who acts next. ``whose`` names the
+    source, as ``by the file,``."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,

@@ -27,8 +27,7 @@ LEAST = 8
 
 class Payment(Struct, frozen=True):
     """What the user has to pay. ``amount`` is the text of ``exact``. ``memo`` is None if the chain
-    needs none. ``note`` is shown if the service writes the amount differently. ``simulated`` is
-    True for a chain of the sandbox."""
+    needs none. ``simulated`` is True for a chain of the sandbox."""
 
     network: str
     amount: str
@@ -104,8 +103,6 @@ def _head_lines(head: Line, right: Line, width: int) -> list[Line]:
 def _payment_lines(
     payment: Payment, keys: tuple[str, str, str], width: int, gap: list[Line]
 ) -> list[Line]:
-    """Returns the rows of a payment. ``keys`` are the keyboard keys that copy memo, amount and
-    address. ``gap`` goes between the three."""
     memo_key, amount_key, address_key = keys
     # While a window is resized the card may have no room at all for a moment.
     room = max(LEAST, width - INDENT - LABEL - 8)

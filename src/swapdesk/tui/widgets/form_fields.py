@@ -1,9 +1,5 @@
 """Fields of a form. Each has a label, a row to type in, and the results of checking what was typed.
-
-An address is grouped while it is typed. Every result is one sentence, and an address that looks
-like a known one is shown side by side with the known one. ``FilterField`` is the line above a table
-that filters its rows.
-"""
+An address that looks like a known one is shown side by side with the known one."""
 
 from __future__ import annotations
 
@@ -96,8 +92,7 @@ class LabelledField(Vertical):
         alike: tuple[str, str] | None = None,
     ) -> None:
         """Shows the results of checking the value. ``wrong`` are positions (from 0) to mark.
-        ``alike``, if given, is a known address that the value resembles, with its name before
-        it."""
+        ``alike`` is a known address that the value resembles, or None."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
@@ -129,8 +124,7 @@ LIMIT = 240
 
 
 class FilterField(TextField):
-    """The line above a table in which the user types a filter for the rows. While closed it is
-    empty and not drawn."""
+    """The line above a table in which the user types a filter for the rows."""
 
     DEFAULT_CSS = """
     FilterField { display: none; }

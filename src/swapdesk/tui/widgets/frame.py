@@ -1,9 +1,8 @@
 """The widgets around the body of every screen: header, notice, money line and keys.
 
 The header begins with the word SANDBOX, LIVE or FILE, which says whether the desk works with the
-sandbox, works with the live service, or shows a support file. The name of the page, the state of
-the connection and the remaining API calls follow. The money line says where the funds are and who
-acts next; it is always visible. ``NoticeLog`` keeps notices for the page of the request log.
+sandbox, works with the live service, or shows a support file. The money line says where the funds
+are and who acts next; it is always visible.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
 
 
 class BudgetFigure(Struct, frozen=True):
-    """What the header says about API calls of one kind. ``left`` of ``limit`` calls remain until
-    ``reset``. Without a limit from the service, ``used`` is the desk's own count."""
+    """What the header says about API calls of one kind. Without a limit from the service, ``used``
+    is the desk's own count."""
 
     name: str
     left: int = 0
@@ -73,8 +72,8 @@ class FrameState(Struct, frozen=True):
 
 
 class Caption(Struct, frozen=True):
-    """A sentence for the viewer of a tape (a demonstration played from a file), inside the frame
-    rule. ``key`` is the key that the viewer has to press; ``ends`` tells how to end the tape."""
+    """A sentence for the viewer of a tape (a demonstration played from a file). ``key`` is the key
+    to press; ``ends`` tells how to end the tape."""
 
     text: str
     key: str = ""
@@ -182,7 +181,7 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. An empty one is drawn as the frame rule of ``world``."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead."""
 
     text: str = ""
     severity: str = "information"
@@ -210,7 +209,7 @@ class NoticeRow(StateView[NoticeState]):
 
 def whole_sentences(line: Line, width: int) -> Line:
     """Returns the first sentences of ``line`` that fit into ``width`` cells, with ``…`` if some are
-    missing. Even the first may be cut."""
+    missing."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -233,8 +232,7 @@ LEAST = 7
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows after Funds and after Next. The short forms are for narrow screens.
-    ``urgent`` draws the next step in bold."""
+    """What the money line shows after Funds and after Next, with short forms."""
 
     where: str
     next_: str = ""
@@ -259,8 +257,8 @@ class MoneyLine(StateView[MoneyState]):
         self._brief: LineLike = ""
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
-        """Shows ``notice``, or ``brief`` if there is no room, in place of where the money is. An
-        empty ``notice`` ends that."""
+        """Shows ``notice``, or ``brief`` if there is no room, over the text that says where the
+        money is. An empty ``notice`` shows that text again."""
         self._notice, self._brief = notice, brief
         self.redraw()
 
@@ -269,8 +267,8 @@ class MoneyLine(StateView[MoneyState]):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Returns the money line. ``notice`` replaces its left half; if there is no room for
-    ``notice``, ``brief`` does. Other texts take their short forms if necessary."""
+    """Returns the money line. ``notice``, or ``brief`` if there is no room, replaces its left
+    half."""
     right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:

@@ -12,8 +12,7 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. It is all
-    heavy only at 1, and all light only at 0."""
+    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -24,8 +23,8 @@ def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
 
 
 def gauge_line(used: int, limit: int, width: int, *, reset: str = "", label: str = "") -> Line:
-    """Returns a row with a bar, ``used of limit``, the share in percent and, if there is room, when
-    the limit resets. ``label`` precedes the bar."""
+    """Returns a row with ``label``, a bar, ``used of limit``, the percentage and, if there is room,
+    when the limit resets."""
     share = used * 100 // limit if limit > 0 else 100
     role = "accent" if share < WARN_PERCENT else "status-waiting"
     if share >= 100:
@@ -55,7 +54,7 @@ BOLD_BELOW = 60
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
     """Returns a countdown of ``left`` seconds as text, after a bar of ``bar`` cells for the share
-    of ``total``. No bar if ``bar`` is 0."""
+    of ``total`` seconds."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -1,5 +1,5 @@
 """Two panels made from the commands of the screen: the help, which lists every key that works here,
-and the palette, which searches commands. The help also lists the keys of the focused widget."""
+and the palette, which searches commands."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``, the best first: at the beginning, at a word, inside
-    the text, in the help. An empty ``query`` matches all."""
+    """Returns the entries that match ``query``: first at the beginning, then at a word, inside the
+    text, and in the help. An empty ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

@@ -1,10 +1,5 @@
 """A table on Textual's line API: only visible rows are laid out, and only changed cells are
-written.
-
-The cursor belongs to the key of a row. It stays on its row while rows move, come or go, and moves
-only if its own row disappears. ``KeyedRows`` implements that rule; ``TableLayout`` keeps the cells
-of the rows that were drawn last.
-"""
+written. The cursor belongs to the key of a row. It stays on its row while rows move, come or go."""
 
 from __future__ import annotations
 
@@ -84,8 +79,7 @@ class KeyedRows:
         self.cursor = at if at is not None else self._near(self.cursor)
 
     def put(self, row: TableRow) -> None:
-        """Replaces the row that has the key of ``row``; the cursor moves if it cannot be there.
-        Raises KeyError if there is no such row."""
+        """Replaces the row that has the key of ``row``. Raises KeyError if there is no such row."""
         at = self._at[row.key]
         self.all[at] = row
         if at == self.cursor and not row.selectable:
@@ -220,8 +214,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
         """Replaces all rows. The cursor stays on the row with its key. ``measured`` is a layout
-        with the same columns that has measured the new rows; None measures them now. Raises
-        ValueError if two rows have the same key."""
+        that has measured the rows already. Raises ValueError if two rows have the same key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         width = self.size.width - 2 * MARGIN
@@ -351,8 +344,6 @@ class LineTable(ScrollView, can_focus=True):
         return grown
 
     def _seen(self, at: int) -> TableRow:
-        """Returns the row at position ``at`` with its cells. Those of a :class:`Sketch` are made
-        now, which may widen columns."""
         row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()

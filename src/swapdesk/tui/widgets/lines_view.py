@@ -104,8 +104,8 @@ def lay_out_again(widget: Widget) -> None:
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """Returns the columns from the first differing cell up to after the last; None if the rows are
-    equal. Combining marks make all cells count as different."""
+    """Returns the first column that differs and the one after the last; None if the rows are equal.
+    With combining marks, all cells count as different."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
@@ -166,8 +166,7 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """A label, a rule and a fact, as in ``Open ───── 5``. Outdated data is marked with a glyph and
-    its age."""
+    """A label, a rule and a fact, as in ``Open ───── 5``, marked if the data is outdated."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }
@@ -208,8 +207,8 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """One row with a left and a right part. ``rights`` are forms of the right part, from long to
-    short; the longest that leaves the left part whole is shown."""
+    """One row with a left and a right part. Of ``rights``, the longest that leaves the left part
+    whole is shown."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }

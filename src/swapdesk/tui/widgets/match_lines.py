@@ -1,11 +1,6 @@
 """The table that compares what is signed with what was confirmed, and the list of payments that a
-signature makes.
-
-The columns of the table are the name of the field, the value that is signed, a glyph for the
-result, and the expected value. The expected value comes from the quote, the order, the chain or a
-limit of the desk. Addresses are never shortened: if both values do not fit into one row, the
-expected one is put below. Payments are numbered from 1.
-"""
+signature makes. Addresses are never shortened: if both values do not fit into one row, the expected
+one is put below."""
 
 from __future__ import annotations
 
@@ -24,7 +19,7 @@ TIGHT_BELOW = 90
 
 
 class Places(Struct, frozen=True):
-    """Widths in cells within a row about a payment."""
+    """Widths in cells of the parts of a row about a payment."""
 
     number: int
     gap: int
@@ -70,8 +65,6 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
 
 
 def _shortened(promised: str, room: int) -> str:
-    """Returns the name of the order ``promised`` in the longest form that fits: ``order
-    b7o4FUxyz``, with six characters of its id, or only these six."""
     if len(promised) <= room:
         return promised
     word, _, service_id = promised.partition(" ")

@@ -82,8 +82,7 @@ _MARKS = {
 
 
 def order_columns(wide: bool) -> list[Column]:
-    """Returns the columns of the table of orders. ``wide``, for 120 cells or more, adds who acts
-    next and writes times in full."""
+    """Returns the columns of the table of orders. ``wide`` is for screens of 120 cells or more."""
     columns = [
         Column("mark", "", 1),
         Column("id", "Order", 6, gap=1),
@@ -112,8 +111,6 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
-    """Returns the table row of an order. The word for its state is bold if the user has to act
-    next."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -143,8 +140,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the colour role for cells without a colour of their own. It is brighter if the user
-    has to act next."""
+    """Returns the colour role for cells without a colour of their own, brighter if the user has to
+    act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -190,8 +187,8 @@ STEP, FILTERED_STEP = 100, 25
 
 
 class Shown(Struct, frozen=True):
-    """The orders to show in the table, in that order. ``kept`` is the filter. ``stale`` is the age
-    of outdated data, as ``41s old``; otherwise empty."""
+    """The orders to show, in this sequence. ``kept`` is the filter. ``stale`` is the age of
+    outdated data, as ``41s old``; otherwise empty."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
@@ -205,8 +202,7 @@ class Shown(Struct, frozen=True):
 
 
 class Drawn(Struct):
-    """An order in the table as it was when its row was made. The row is a :class:`Sketch` until it
-    comes into view."""
+    """An order in the table as it was when its row was made."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -216,8 +212,8 @@ class Drawn(Struct):
 
 
 class OrderList(LineTable):
-    """The table of orders. Rows keep their place while cells change. To lay out a long list,
-    iterate over :meth:`filling`, with pauses for other tasks."""
+    """The table of orders. To lay out a long list, iterate over :meth:`filling`, with pauses for
+    other tasks."""
 
     def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
         super().__init__(order_columns(wide=False), **place)
@@ -257,8 +253,8 @@ class OrderList(LineTable):
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws the rows of ``orders``. Returns False if the caller must fill the table again,
-        for example because an order is new. ``skipped`` is the number of unreadable orders."""
+        """Redraws the rows of ``orders``. Returns False if the caller must fill the table again.
+        ``skipped`` is the number of unreadable orders."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
@@ -308,7 +304,7 @@ class OrderList(LineTable):
 
     def relabel(self, stale: str) -> None:
         """Shows ``stale``, the age of outdated data, as ``41s old``, beside the label of the open
-        orders. Empty if it is fresh."""
+        orders."""
         label = self._open_label
         if label is not None and label.stale != stale:
             self._open_label = replace(label, stale=stale)
@@ -400,8 +396,7 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel beside the table. ``fact`` is muted, below the
-    short id."""
+    """Returns the rows about an order for the panel beside the table."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):

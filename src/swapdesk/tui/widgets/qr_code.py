@@ -1,9 +1,5 @@
-"""A QR code, always black on white, and the panel that shows it beside the card of a deposit.
-
-One cell shows two modules, one above the other. The white margin of two modules is part of the
-drawing. The error correction level is L, because a screen is clean and a smaller code is easier to
-scan.
-"""
+"""A QR code, always black on white, and the panel that shows it beside the card of a deposit. One
+cell shows two modules, one above the other."""
 
 from __future__ import annotations
 
@@ -53,8 +49,8 @@ def modules_of(text: str) -> Modules:
 
 
 def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
-    """Returns width and height of a QR code in cells, with its margin. With ``halves`` a cell shows
-    two modules; otherwise a module is two cells wide. Raises CodeTooLong."""
+    """Returns width and height of a QR code with its margin, in cells. With ``halves`` a cell shows
+    two modules. Raises CodeTooLong."""
     count = len(modules_of(text))
     return (count, (count + 1) // 2) if halves else (2 * count, count)
 
@@ -97,8 +93,8 @@ class QrCode(Widget):
 
     @property
     def halves(self) -> bool:
-        """True if one cell shows two modules. Plain ASCII, which has no half blocks, needs two
-        cells for each."""
+        """True if one cell shows two modules. It is False in plain ASCII, where each module takes
+        two cells."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
     def fits(self, text: str, room: Size) -> bool:

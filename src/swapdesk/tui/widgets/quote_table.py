@@ -1,6 +1,5 @@
-"""The table of the quotes in one answer of the service: usable routes, best first, then unusable
-ones with their reasons. Also the comparison of the best route of each kind (standard, private,
-DEX)."""
+"""The table of the quotes in one answer of the service, and the comparison of the best route of
+each kind (standard, private, DEX)."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width of the column of notes in cells. It is wider than usual for ``approve``,
-    which is never shortened, and for missing notes."""
+    """Returns the width in cells of the column of notes, which depends on the notes in the rows."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -94,8 +92,7 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
 def quote_columns(
     wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
 ) -> list[Column]:
-    """Returns the columns of the table of quotes. ``all_in`` says that amounts include gas.
-    ``note`` is the width of the column of notes in cells."""
+    """Returns the columns of the table of quotes. ``all_in`` says that amounts include gas."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
@@ -126,8 +123,6 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the quotes in ``board``. ``former`` has each quote's place
-    before the last refresh, by quote id, for a note."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)
@@ -249,8 +244,6 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
-    """Returns the row of an unusable route and up to two more for its reason. ``at`` is its
-    position in ``Ranking.unusable``."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
     lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))

@@ -46,8 +46,8 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError for
-    fewer than two stages or another position."""
+    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError if
+    there is no such stage."""
 
     at: int
     of: int
@@ -59,8 +59,8 @@ class StageState(Struct, frozen=True):
 
 
 def stage_spans(state: StageState) -> Line:
-    """Returns the stages of an order in 17 cells, as ``●━━━●━━━◐───○───○``, in the colour of the
-    current one. Raises ValueError for a number of stages not in :data:`DRAWN_STAGES`."""
+    """Returns the stages of an order in 17 cells, as ``●━━━●━━━◐───○───○``. Raises ValueError for a
+    number of stages not in :data:`DRAWN_STAGES`."""
     cells, left = divmod(CELLS - 1, state.of - 1)
     if left:
         raise ValueError(f"{CELLS} cells do not take {state.of} stages")
@@ -127,8 +127,8 @@ _MARKS = {
 
 
 def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
-    """Returns the rows about one part of an order's way: its title, then a row for each step. ``—``
-    stands for an unknown past time."""
+    """Returns the rows about one leg (exchange) of an order: its title, then a row for each
+    step."""
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 

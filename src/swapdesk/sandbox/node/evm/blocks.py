@@ -62,8 +62,8 @@ def price_at(transaction: Any, base_fee: int) -> int:
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A block. ``slot`` numbers its interval of world time; ``awaited`` is how many more blocks
-    must follow to confirm its transactions."""
+    """A block. ``slot`` is the number of its interval of world time. ``awaited`` is how many more
+    blocks must follow to confirm its transactions."""
 
     number: int
     timestamp: int

@@ -1,14 +1,8 @@
-"""The bundler of an embedded EVM chain (ERC-4337): accepts signed UserOperations and puts them into
-blocks through the EntryPoint.
+"""The bundler of an embedded EVM chain (ERC-4337, ERC-7769), at the same address as the chain.
 
-The bundler answers its JSON-RPC (ERC-7769) at the same address as the chain. It simulates an
-operation on the chain before accepting it, and writes the operation to disk before answering. The
-outcome of an operation is always read from the EntryPoint's event on the chain, because the
-transaction around it succeeds whether or not the operation's calls did. An operation is never
-executed twice, because its nonce can be used only once.
-
-Limits: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
-accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need traces.
+Operations are simulated and stored before they are accepted. Their outcome is read from the
+EntryPoint's event, never from the transaction's status. There are no paymasters, aggregators,
+delegated accounts (EIP-7702) or opcode rules (ERC-7562).
 """
 
 from __future__ import annotations

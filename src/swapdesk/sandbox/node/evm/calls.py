@@ -1,10 +1,8 @@
 """Executes calls that are not sent as transactions, on the state after a block, optionally changed
-by overrides.
+by geth's overrides.
 
-A call returns its output and the gas it needs. ``eth_simulateV1`` executes whole blocks of calls
-and returns their logs and transfers; nonces and fees cannot be validated and precompiles cannot be
-moved. With ``traceTransfers`` every transfer of the chain's own coin is shown as a log, so that all
-balance changes can be read. Overrides have the form of geth's objects.
+``eth_simulateV1`` executes whole blocks of calls; nonces and fees cannot be validated and
+precompiles cannot be moved.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """One chain: its blocks and accounts in memory, and the log of both on disk.
 
-``mine`` and ``rest`` run in the writer's thread. They execute transactions and append the result
-durably to the log, and change nothing else. ``add`` then makes the new blocks part of the chain, on
-the event loop. Readers on the event loop see a block completely or not at all, and never a block
-that a kill could undo.
-
-Blocks are made in slots (intervals of world time); their timestamps are in sandbox time. A
-directory can only be opened with the genesis that its chains began with.
+``mine`` and ``rest`` run in the writer's thread and make their result durable; ``add`` then
+publishes it on the event loop. Blocks are made in slots (intervals of world time); their timestamps
+are sandbox time.
 """
 
 from __future__ import annotations

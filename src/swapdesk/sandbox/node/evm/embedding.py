@@ -1,10 +1,5 @@
-"""Runs the embedded EVM chains inside a process.
-
-Chains that are stored on disk are opened at the start. New chains begin when they are first needed,
-or when the node's own process starts. Until then nobody can have been paid on them, so nothing has
-to be read from them. Importing py-evm and beginning five chains takes most of a second, which is
-saved in a process that never needs the chains.
-"""
+"""Runs the embedded EVM chains inside a process. Stored chains are opened at the start, new ones
+begin when first needed, because importing py-evm takes long."""
 
 from __future__ import annotations
 

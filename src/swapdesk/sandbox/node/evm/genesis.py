@@ -1,8 +1,5 @@
-"""Block 0 of an embedded chain: its account balances, and the code that is at given addresses
-before any transaction.
-
-The sandbox's own accounts have names; each key is derived from a name and ``sandbox.key``.
-"""
+"""Block 0 of an embedded chain: account balances and code. The signing keys of the sandbox's own
+accounts are derived from a name and ``sandbox.key``."""
 
 from __future__ import annotations
 

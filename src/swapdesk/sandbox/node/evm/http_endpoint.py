@@ -1,10 +1,5 @@
 """The HTTP endpoint of the embedded chains, ``POST /evm/{shortName}`` and ``POST /solana``:
-JSON-RPC, for programs on this machine.
-
-No token is required, because a wallet cannot send the sandbox's token. Pages of other sites are
-refused by ``Host`` and ``Origin``. This module does not import py-evm, so that a process loads
-py-evm only when it needs an EVM chain.
-"""
+JSON-RPC for programs on this machine, without a token. Pages of other sites are refused."""
 
 from __future__ import annotations
 

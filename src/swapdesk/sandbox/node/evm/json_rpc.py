@@ -1,8 +1,5 @@
-"""Reads Ethereum JSON-RPC strictly; what cannot be read is refused with the messages and codes that
-geth uses.
-
-Each refusal is raised as a ``Problem``. Calls, estimates and simulations execute a ``CallRequest``.
-"""
+"""Reads Ethereum JSON-RPC strictly. What cannot be read raises a ``Problem`` with geth's message
+and code."""
 
 from __future__ import annotations
 

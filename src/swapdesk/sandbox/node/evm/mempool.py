@@ -1,10 +1,7 @@
-"""The pool of transactions that wait for a block of one chain.
+"""The pool of transactions that wait for a block of one chain. It is limited and not durable: after
+a crash, senders must send the same bytes again.
 
-A ``Candidate`` is a transaction whose form, signature and chain id were checked. A transaction that
-follows a gap of nonces is kept until the gap is filled. A second transaction with the same nonce
-replaces the first if it pays a tenth more. The numbers of transactions per sender and in the pool
-are limited. The pool is not durable: after the node was killed, senders must send the same bytes
-again.
+Transactions after a gap of nonces are kept. A replacement must pay a tenth more.
 """
 
 from __future__ import annotations

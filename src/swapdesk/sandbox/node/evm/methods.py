@@ -1,8 +1,5 @@
-"""The JSON-RPC methods of one chain, in the form that unmodified Ethereum clients expect.
-
-Any other method is answered with -32601; there are no proofs, traces, filters or subscriptions.
-``forged_receipt`` makes the receipt that a lying node returns.
-"""
+"""The JSON-RPC methods of one chain, in the form that unmodified Ethereum clients expect. There are
+no proofs, traces, filters or subscriptions."""
 
 from __future__ import annotations
 

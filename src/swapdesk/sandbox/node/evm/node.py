@@ -1,15 +1,8 @@
 """The embedded EVM node: every EVM chain of the sandbox in one process.
 
-A ``LiveChain`` is a chain as clients see it: its pool, its newest block, and the schedule by which
-blocks are made. It is used on the event loop. Blocks are executed in the writer's thread and become
-part of the chain once they are durable, so that a killed node never takes back what a client has
-seen. Slow reads run in the reader's thread.
-
-Python runs one thread at a time, but while a block waits for the disk another chain continues: five
-chains at once took 350 transactions a second with one writer and 392 with five; on a busy disk 188
-and 322.
-
-A ``ChainAccount`` is an account of the sandbox on one chain and signs with its own key.
+Blocks are executed in a writer's thread for each chain and become part of it once they are durable,
+so that a killed node never takes back what a client has seen. Slow reads run in the reader's
+thread.
 """
 
 from __future__ import annotations
@@ -109,9 +102,9 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to those waiting and returns its hash. Raises Problem. If
-        ``awaited`` is False, nobody waits for its confirmations: no empty blocks follow and no
-        fault applies. If ``faulty`` is False, only faults are excluded."""
+        """Adds a signed transaction to those waiting; returns its hash. Raises Problem. Set
+        ``awaited`` to False if nobody waits for confirmations: then no empty blocks follow, and no
+        fault applies. Set ``faulty`` to False only to exempt it from faults."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")

@@ -1,8 +1,5 @@
-"""Serves the embedded chains without a service (``swapdesk node``), until told to end.
-
-Prints one JSON line when ready: ``{schemaVersion, "chains": [{shortName, kind, chainId, rpc},
-...]}``.
-"""
+"""Serves the embedded chains without a service (``swapdesk node``). Prints a JSON line when ready:
+``{schemaVersion, "chains": [{shortName, kind, chainId, rpc}, ...]}``."""
 
 from __future__ import annotations
 

@@ -1,15 +1,8 @@
 """The accounts of a chain after every block, and the state in which transactions change them.
 
-Each value has a key of bytes: the address, then a letter for balance, nonce or code, or the 32
-bytes of a slot. A key keeps all its values with the number of the block that set them, so that the
-state after any block can be read and a new block only adds its changes. There are no tries:
-``stateRoot`` is a digest of every change since block 0, and no proofs can be asked for.
-
-py-evm's own chains and virtual machines are not used, only its Prague machine below them: they keep
-state in tries, check every signature again, fail a whole block for one transaction, and let gas
-limit and base fee drift. Execution is limited in time, because py-evm takes a minute for code that
-fills a block elsewhere. A loop needs jumps and calls, so these opcodes check the clock now and
-then. ``CallState`` is for calls that nobody signed.
+A value's key is the address and a letter (balance, nonce, code) or a slot; all its earlier values
+are kept. ``stateRoot`` is a digest of all changes, so there are no proofs. Only py-evm's Prague
+machine is used, with a time limit.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The wallets of the exchanges and of the payer of deposits on one embedded EVM chain.
+"""The wallets of the exchanges and of the payer of deposits on one embedded EVM chain; the books
+(``node.ledger``) store their payments.
 
-Their addresses are known at once; py-evm is loaded only once the chain is open. Nothing is stored
-here, because the books (``node.ledger``) store the number and the bytes of every payment. A block
-does not show the coins that a contract paid. For the sandbox's own smart accounts, these payments
-are read from the calldata of the operation. The EntryPoint's event says whether the operation's
-calls were made; either all of them were made or none.
+Coins that a contract paid are not visible in a block, except those of the sandbox's smart accounts.
 """
 
 from __future__ import annotations

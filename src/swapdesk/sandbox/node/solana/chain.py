@@ -1,10 +1,8 @@
-"""The embedded Solana chain.
+"""The embedded Solana chain. LiteSVM executes each transaction once, and the result is on disk
+before a client gets an answer.
 
-LiteSVM executes each transaction once, at sandbox time, and the result is on disk before any client
-gets an answer. The chain begins with a snapshot: coins of the faucet, the maker and the exchanges,
-and the catalogue's mints. The log has every transaction with the accounts that it changed; a start
-restores the accounts and executes nothing again. No later snapshot is written, because clients may
-ask for any transaction by its signature, so a snapshot would have to contain the whole log.
+On disk are one snapshot of the beginning and a log of all transactions with the accounts that they
+changed; a start executes nothing again.
 """
 
 from __future__ import annotations
@@ -150,9 +148,8 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns the refusal of a transaction that must not be executed now, for example because
-        it already was; None if it may be executed. ``any_blockhash`` skips the check of its
-        blockhash."""
+        """Returns the reason why a transaction must not be executed now, for example because it was
+        already; None if it may be. ``any_blockhash`` skips the check of its blockhash."""
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)
@@ -218,8 +215,8 @@ class SolanaChain:
         return (self._mined[place] for place in reversed(places) if low < place < high)
 
     def held(self, owner: Pubkey) -> list[tuple[Pubkey, Account, TokenAccount]]:
-        """Returns the owner's token accounts, sorted by address: address, account and decoded
-        content."""
+        """Returns the owner's token accounts as (address, account, decoded content), sorted by
+        address."""
         accounts = []
         for address in sorted(self._held.get(owner, ()), key=bytes):
             account = self.machine.get(address)

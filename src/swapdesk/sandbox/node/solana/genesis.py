@@ -1,5 +1,5 @@
-"""The beginning of the Solana chain: the catalogue's mints at the addresses that the catalogue
-states, SOL for the faucet, and the tokens with which the exchanges and the maker trade."""
+"""The beginning of the Solana chain: the catalogue's mints, and what the faucet, the exchanges and
+the maker hold."""
 
 from __future__ import annotations
 

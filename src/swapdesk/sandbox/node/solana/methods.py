@@ -1,10 +1,5 @@
-"""The JSON-RPC methods of the Solana chain, for the chain's state, its accounts, and the results of
-transactions, executed or simulated.
-
-A method gets its parameters, a list of values whose last one may be an object of options, and the
-newest block at the commitment that the request names. A request that cannot be answered is refused
-with Solana's codes and messages.
-"""
+"""The JSON-RPC methods of the Solana chain. A method gets its parameters and the newest block at
+the requested commitment; refusals have Solana's codes and messages."""
 
 from __future__ import annotations
 

@@ -1,11 +1,5 @@
-"""The Solana chain in a process: begun on first use, then open to the end of the process.
-
-It is used only on the event loop, since a transaction takes about a millisecond. The faucet gives
-SOL from its own account and mints tokens of the catalogue. ``SolanaWallets`` are the wallets of the
-exchanges and of the payer of deposits; their addresses are known before the chain has begun.
-Payments are stored in the books (``node.ledger``); only the chain's latest refusals are kept here,
-in memory.
-"""
+"""The Solana chain in a process, begun on first use and used only on the event loop.
+``SolanaWallets`` are the wallets of the exchanges and of the payer of deposits."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""The protocol of every on-chain venue.
-
-A quote has no side effects. ``permission`` and ``next_signature`` say what a wallet has to sign
-before the venue may take the wallet's tokens; ``prepare`` says what the wallet has to send.
-``progress`` is called until the order has ended. Amounts are integers, in the smallest unit of
-their token.
-"""
+"""The protocol of every on-chain venue. ``permission`` and ``next_signature`` say what a wallet
+signs, ``prepare`` what it sends; ``progress`` follows the order. Amounts are in smallest units."""
 
 from __future__ import annotations
 
@@ -25,8 +20,7 @@ AUTO_SLIPPAGE = Decimal("0.5")
 """Slippage in percent that is used if the request names none."""
 
 CALLDATA_SECONDS = 120
-"""Seconds after the create request during which the transaction that was prepared for it can be
-executed."""
+"""Seconds after a create request during which its prepared transaction can be executed."""
 
 SIGNATURE_SECONDS = 600
 """Seconds for which a signature stays valid after the quote has ended."""
@@ -34,7 +28,7 @@ SIGNATURE_SECONDS = 600
 
 class DexRefused(Exception):
     """Raised if a request does not fit its quote or the swap would fail. ``field`` is the wrong
-    parameter, None if not a single one."""
+    parameter; None if there is no single one."""
 
     def __init__(self, reason: str, field: str | None = None) -> None:
         super().__init__(reason)
@@ -43,8 +37,8 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """A question for the price of a swap, in smallest units of ``token_in``. ``slippage`` is
-    percent, None leaves it to the venue. Unknown addresses are None."""
+    """A question for the price of a swap; ``amount`` is in smallest units of ``token_in``.
+    ``slippage`` is percent; None leaves it to the venue. Unknown addresses are None."""
 
     token_in: Token
     token_out: Token
@@ -55,9 +49,9 @@ class DexQuestion(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a venue promised with a quote, in smallest units. ``least``, which is ``out`` minus the
-    slippage, is the least that the user may receive. ``fee`` is kept from the sold token, ``value``
-    is the transaction's wei. ``path`` has the wrapped coin for a coin."""
+    """What a venue promised with a quote, in smallest units. ``least`` is ``out`` minus the
+    slippage; the receiver gets no less. ``fee`` is kept from the sold token; ``value`` is the
+    transaction's wei. ``path`` lists token contracts, for a coin the wrapped coin's."""
 
     amount: int
     out: int
@@ -94,9 +88,9 @@ class Plan(Struct, frozen=True):
 
 
 class DexPrice(Struct, frozen=True):
-    """What a venue would pay now, and its costs: ``gas`` in gas units (0 if the wallet sends
-    nothing), others in the native coin's smallest unit. ``impact`` is the share lost by the swap's
-    size. ``pays_sender_only``: nobody but the signer can be paid."""
+    """What a venue would pay now, and its costs. ``gas`` is in gas units, 0 if the wallet sends
+    nothing; the other costs are in the coin's smallest unit. ``impact`` is the share of the price
+    lost by the swap's size. ``pays_sender_only`` is True if nobody but the signer can be paid."""
 
     plan: Plan
     minutes: Decimal
@@ -129,7 +123,7 @@ class Permission(Struct, frozen=True):
     """The approvals and signatures that are still missing before the venue may take the tokens."""
 
     approvals: Sequence[Call] = ()
-    """Calls of the sold token's contract that allow the venue to take the token."""
+    """Calls of the sold token's contract that let the venue take the token."""
     signatures: Sequence[SignatureRequirement] = ()
 
 
@@ -141,15 +135,15 @@ class AgreedSwap(Struct, frozen=True):
 
 
 class SwapToPrepare(AgreedSwap, frozen=True):
-    """The swap of a create request, for the venue to prepare. ``signatures`` are the owner's; the
-    venue checks them."""
+    """The swap of a create request, for the venue to prepare. It checks the owner's
+    ``signatures``."""
 
     signatures: Sequence[GivenSignature]
 
 
 class PreparedSwap(Struct, frozen=True):
     """What the wallet has to send for a swap; nothing if ``settled_by_venue``. ``metadata`` is
-    shown with the order, ``notes`` are stored for the venue."""
+    shown with the order; ``notes`` are stored for the venue."""
 
     metadata: dict[str, Any]
     settled_by_venue: bool = False
@@ -157,8 +151,8 @@ class PreparedSwap(Struct, frozen=True):
 
 
 class RouteExecution(AgreedSwap, frozen=True):
-    """An order's swap as far as known. ``hash`` is None before a transaction is confirmed. A venue
-    that settles by itself may begin only once ``confirmed``."""
+    """An order's swap as far as it is known. ``hash`` is None until a transaction is confirmed. A
+    venue that settles the swap itself may do so only if ``confirmed`` is True."""
 
     notes: Mapping[str, str]
     confirmed: bool
@@ -172,8 +166,7 @@ class Progress(Struct, frozen=True):
 
 
 class DexVenue(Protocol):
-    """An on-chain venue. Methods that ask a chain raise NodeError if the chain does not answer or
-    its answer is malformed."""
+    """An on-chain venue. Methods that ask a chain raise NodeError if it gives no valid answer."""
 
     @property
     def provider(self) -> SwapProvider: ...
@@ -185,8 +178,8 @@ class DexVenue(Protocol):
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable: ...
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
-        """Returns what ``owner`` still has to approve, or sign if ``by_permit`` and supported.
-        Raises DexRefused."""
+        """Returns what ``owner`` still has to approve or, with ``by_permit``, to sign if the token
+        supports that. Raises DexRefused."""
         ...
 
     async def allowed(self, deal: Deal, owner: str) -> bool: ...
@@ -199,14 +192,10 @@ class DexVenue(Protocol):
         ...
 
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
-        """Returns what the wallet has to send, after simulating it on the current state of the
-        chain.
-
-        Raises DexRefused, for example if the simulation fails.
-        """
+        """Returns what the wallet has to send, after a successful simulation. Raises DexRefused."""
         ...
 
     async def progress(self, execution: RouteExecution) -> Progress:
-        """Performs the venue's own next step for an order, if there is one, and returns the order's
+        """Performs the venue's own next step for an order, if any, and returns the order's
         progress."""
         ...

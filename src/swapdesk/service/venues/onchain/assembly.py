@@ -17,8 +17,8 @@ from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.chains import SwapProvider
 
 POOL_KINDS = ("basalt", "fathom", "isthmus")
-"""Kinds of pool venues: the trader's transaction (``basalt``), also with permits (``fathom``), or a
-solver that settles signed orders (``isthmus``)."""
+"""Kinds of pool venues. ``basalt`` takes a transaction of the trader; ``fathom`` also takes
+permits. ``isthmus`` has a solver that settles signed orders."""
 SOLVED_KINDS = ("isthmus",)
 """The kinds of venues that send transactions themselves, for which they need a wallet."""
 
@@ -28,8 +28,7 @@ def open_readers(
     clock: Clock,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> dict[str, OnchainReader]:
-    """Returns a reader for each EVM chain, by the chain's short name. The chains are not asked for
-    anything yet."""
+    """Returns a reader for each EVM chain by short name, without asking the chains."""
     return {
         place.name: OnchainReader(place, EvmClient(place.rpc, transport=transport), clock)
         for place in places
@@ -44,8 +43,8 @@ def pool_venue(
     permits: Mapping[str, Permits],
     wallet: HotWallet | None = None,
 ) -> DexVenue:
-    """Builds a venue of one of POOL_KINDS. ``contract`` is its router or settlement contract on
-    every chain. Raises ValueError for another kind, or a missing ``wallet``."""
+    """Builds a venue of one of POOL_KINDS. ``contract`` is its router or settlement contract, on
+    every chain. Raises ValueError for another kind, or if a needed ``wallet`` is missing."""
     match kind:
         case "basalt":
             return Basalt(provider, contract, pools, permits)

@@ -1,10 +1,8 @@
-"""A market maker on Solana. It quotes at market prices and signs its half of a swap before the user
-signs.
+"""A market maker on Solana, which signs its half of a swap before the user does. Both payments are
+in one transaction.
 
-Both payments are in one transaction, so either both happen or none. The user pays the fee of the
-network and, if it does not exist yet, the token account that the maker pays into. The maker's
-signature is valid as long as the blockhash of the transaction. During that time the user can wait
-and send the transaction only if prices move in the user's favour, so the maker keeps it short.
+Until the blockhash expires, the user may wait and send the transaction only if prices moved in the
+user's favour, so this time is short.
 """
 
 from __future__ import annotations
@@ -70,21 +68,21 @@ FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
 MARGIN = Fraction(12, 10_000)
 """Share of every swap that the maker keeps."""
 WIDEST = Fraction(30, 10_000)
-"""Share of the largest swap that the maker keeps besides MARGIN; proportionally smaller for smaller
-swaps."""
+"""Share that the maker keeps of the largest swap, besides MARGIN. Smaller swaps lose proportionally
+less."""
 MOST_USD = 250_000
 """Value in dollars of the largest swap that the maker takes."""
 
 SLOT_SECONDS = Decimal("0.4")
-"""Approximate seconds between blocks. It is used for display only; the expiry of a transaction is
-counted in blocks."""
+"""Approximate seconds between blocks, for display only."""
 
 
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
 ) -> tuple[int, Decimal] | None:
-    """Returns what the maker pays, in smallest units, and the share of value lost by size. None for
-    nothing or above MOST_USD. Prices are dollars per whole token."""
+    """Returns what the maker pays, in smallest units, and the share of value lost by the swap's
+    size. None if that is nothing or the swap exceeds MOST_USD. Prices are dollars per whole
+    token."""
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
         return None
@@ -107,8 +105,8 @@ _LAST_HEIGHT = "lastValidBlockHeight"
 
 
 class Atoll(Unsigned):
-    """The market maker as an on-chain venue. The account of the signing key made from ``seed``
-    holds its tokens."""
+    """The market maker as an on-chain venue. Its tokens belong to the account whose signing key is
+    made from ``seed``."""
 
     def __init__(
         self,
@@ -285,8 +283,8 @@ class Half(Struct, frozen=True):
 
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
-    """Returns the swap's transaction, signed by the maker alone with the signing key from ``seed``.
-    Raises ValueError if too large, or if the maker would swap with itself."""
+    """Returns the swap's transaction, signed only by the maker, whose signing key is made from
+    ``seed``. Raises ValueError if it is too large or the maker would swap with itself."""
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)
     if owner == maker.pubkey():

@@ -87,7 +87,7 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
     """Returns the document by which the owner lets ``settlement`` take the sold tokens through
-    Permit2, only together with this order."""
+    Permit2, only for this order."""
     message = {
         "permitted": {
             "token": checksummed(order.sell),
@@ -124,8 +124,8 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """Splits a 65-byte signature (0x-hex) into parts. None for what contracts reject: a ``v`` other
-    than 27 or 28 (or 0, 1), a high ``s``."""
+    """Splits a signature of 65 bytes, in 0x-hex, into its parts. None for a form that contracts
+    reject; ``v`` may be 0, 1, 27 or 28, and ``s`` must be in the lower half."""
     if len(text) != 132:
         return None
     raw = bytes.fromhex(text[2:])
@@ -179,8 +179,8 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain for signed permissions, None if the token accepts none, judged by
-    whether ``needed`` answers and its domain hash fits. Raises NodeError."""
+    """Returns the EIP-712 domain for signed permissions; None if the token does not support the
+    method ``needed``, or if its domain hash does not fit. Raises NodeError."""
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),
@@ -207,8 +207,8 @@ class Permits:
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """Returns the EIP-712 domain of the token's permits; None if it takes none, or if its
-        domain hash is not the expected one."""
+        """Returns the EIP-712 domain of the token's permits. None if the token takes none, or if
+        the domain hash that it states is another."""
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
         return self._domains[token]
@@ -246,8 +246,8 @@ def requirement(
     total: int = 1,
     metadata: dict[str, Any] | None = None,
 ) -> SignatureRequirement:
-    """Returns the request for the owner's signature of a document. ``step`` counts from 0 to
-    ``total``."""
+    """Returns the request for the owner's signature of a document, which is number ``step``, from
+    0, of ``total``."""
     return SignatureRequirement(
         data=document,
         type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,

@@ -1,9 +1,6 @@
-"""Checks signed payments for calls (EIP-3009) against an EVM chain and sends them to the chain.
-
-A payment counts as executed only if the receipt of the transaction that this service sent shows it.
-That the payment's nonce is used proves nothing, because the owner may have cancelled the payment,
-which also uses the nonce.
-"""
+"""Checks signed payments for calls (EIP-3009) on an EVM chain and sends them. Only the receipt of
+the service's own transaction proves a payment; a used nonce can mean that the owner cancelled
+it."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 SETTLE_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 _DECIMALS = 6
-"""Decimals of the dollar amounts in which the prices of calls are stated (contract 14.4)."""
+"""Decimals of the prices of calls, which are stated in dollars (contract 14.4)."""
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:

@@ -1,8 +1,5 @@
-"""Wallets from which this service sends transactions: those of the solver and of the relayer.
-
-A contract carries out an order once, however often it is sent. So a lost transaction can be sent
-again, and nothing is stored here; callers who need the outcome record the hash.
-"""
+"""The wallets of the solver and the relayer. Contracts carry out an order only once, so a lost
+transaction can be sent again, and nothing is stored here."""
 
 from __future__ import annotations
 
@@ -27,7 +24,8 @@ _GAS_SHARE = 4
 
 class HotWallet:
     """A wallet with one 32-byte secret key for all chains. It sends one transaction at a time,
-    because equal nonces replace each other. Processes take turns only with a ``store``."""
+    because transactions with equal nonces replace each other. With a ``store``, all processes that
+    use that store take turns."""
 
     def __init__(self, secret: bytes, address: str, store: Store | None = None) -> None:
         self._secret = secret
@@ -45,9 +43,9 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Sends a call in a transaction and returns its hash; ``note`` gets the hash before
-        sending. Raises NodeError, EvmRefused if it would revert, StoreUnavailable if nothing was
-        sent."""
+        """Sends a call in a transaction and returns its hash; ``note`` is called with the hash
+        before sending. Raises NodeError (EvmRefused if it would revert) and StoreUnavailable, which
+        means that nothing was sent."""
         from eth_account import Account
 
         async with self._sending[reader.place.name], self._turn(reader) as still:
@@ -93,8 +91,8 @@ class Spender(Struct, frozen=True):
         return allowed >= deal.plan.amount
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
-        """Returns the approvals to send, in sequence, for exactly the deal's amount; empty if none
-        is needed. Tokens that require it are first set to zero."""
+        """Returns the approvals to send, in sequence, for exactly the deal's amount; empty if the
+        allowance is large enough. For some tokens, the first one sets the allowance to zero."""
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
         if allowed >= amount:
@@ -112,8 +110,8 @@ class Spender(Struct, frozen=True):
 
 
 class OwnTransaction(Struct, frozen=True):
-    """A transaction that the service sent. ``receipt`` is None before a block has it. It is final
-    once ``deep``, its confirmations, reaches ``needed``."""
+    """A transaction that the service sent. ``receipt`` is None until a block has it. It is final
+    once ``deep``, the number of its confirmations, reaches ``needed``."""
 
     receipt: TransactionReceipt | None
     deep: int
@@ -125,8 +123,8 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns the state of a sent transaction. None if it failed or is unknown; another must then
-    be sent. Raises NodeError."""
+    """Returns the state of a sent transaction. None if it failed or the chain does not know it;
+    then another must be sent. Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:
@@ -144,11 +142,10 @@ class Unsigned:
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
     ) -> list[SignatureRequirement]:
-        """Always raises DexRefused, because swaps at this venue need no signatures."""
+        """Raises DexRefused: swaps at this venue need no signatures."""
         raise DexRefused(_REASON, "signatureKey")
 
     def refuse(self, signatures: Sequence[GivenSignature]) -> None:
-        """Raises DexRefused if the create request carries signatures, because swaps at this venue
-        need none."""
+        """Raises DexRefused if there are signatures, which swaps at this venue do not need."""
         if signatures:
             raise DexRefused(_REASON, "signatures")

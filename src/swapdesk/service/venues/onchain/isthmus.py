@@ -1,11 +1,9 @@
-"""A venue for signed orders (intents): the owner signs a permit and an order, and the venue's
-solver settles the order.
+"""A venue for signed orders: the owner signs a permit and an order, and the venue's solver settles
+the order.
 
-The owner signs in two steps: 0 the permit for the settlement contract, 1 the order. If the contract
-already has an allowance, or the request asks for no permit, only the order is signed. For a token
-without permits, Permit2 is used: the owner approves Permit2 once, then signs one document, a
-transfer whose witness is the order. The venue pays only the owner, because the receiver is part of
-the signed order, which exists before the create request names a receiver.
+Step 0 is the permit for the settlement contract, step 1 the order. Without a permit only the order
+is signed; tokens without permits use Permit2, whose transfer contains the order. The venue pays
+only the owner.
 """
 
 from __future__ import annotations
@@ -56,8 +54,8 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """An order with its signatures for the solver. ``by_permit2``: ``signature`` is of a Permit2
-    transfer that contains the order, not of the order itself."""
+    """An order with its signatures, for the solver. If ``by_permit2`` is True, ``signature`` is
+    that of a Permit2 transfer containing the order, otherwise that of the order."""
 
     order: IntentOrder
     signature: DocumentSignature
@@ -143,11 +141,8 @@ _FEE = Decimal("0.1")
 
 
 class Isthmus(PoolsVenue):
-    """The intent venue.
-
-    ``pools`` give its prices; the wallet ``solver`` submits orders to the settlement contract,
-    which settles an order only once.
-    """
+    """The venue for signed orders. ``pools`` give its prices; the wallet ``solver`` submits the
+    orders, and the contract settles each only once."""
 
     def __init__(
         self,

@@ -1,9 +1,6 @@
-"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out on the other.
-
-Both tokens are the same asset, exchanged one for one minus the relayer's share. The transaction
-also carries native coin, which pays the bridge fee (for the relayer's payout) and a small fee of
-the venue.
-"""
+"""A cross-chain portal: tokens are locked on one chain, and a relayer pays out the same asset on
+the other, minus its share. The transaction also carries the bridge fee and the venue's fee, in
+coins."""
 
 from __future__ import annotations
 
@@ -59,8 +56,8 @@ None if unknown."""
 
 
 class Meridian(Unsigned):
-    """The portal as an on-chain venue. ``assets`` names, by chain, the asset of each token contract
-    that the relayer holds."""
+    """The portal as an on-chain venue. ``assets`` names, by chain, the asset of each token
+    contract. The relayer holds all these tokens."""
 
     def __init__(
         self,
@@ -241,7 +238,6 @@ class Meridian(Unsigned):
 
 
 def _rescaled(units: int, decimals: int, wanted: int) -> int:
-    """Converts smallest units between numbers of decimals, rounded down."""
     if wanted >= decimals:
         return int(units * 10 ** (wanted - decimals))
     return int(units // 10 ** (decimals - wanted))

@@ -1,8 +1,5 @@
-"""Venues that trade through pools: a pair's path and price, the swap by a router, and its outcome.
-
-Basalt's router needs an approval; it can also receive and pay native coins. Fathom's router takes
-an EIP-2612 permit together with the swap, or an approval before the swap.
-"""
+"""Venues that trade through pools. Basalt's router needs an approval and also trades native coins;
+Fathom's takes an EIP-2612 permit or an approval."""
 
 from __future__ import annotations
 
@@ -88,8 +85,8 @@ class Paths:
             self._beside.setdefault(pool.token1, {})[pool.token0] = pool
 
     def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
-        """Yields every path from token ``start`` to token ``end`` of at most ``MOST_HOPS`` pools
-        that visits no token twice."""
+        """Yields every path between two tokens over no more than ``MOST_HOPS`` pools that visits no
+        token twice."""
         if start == end or start not in self._beside or end not in self._beside:
             return
         waiting: list[tuple[str, ...]] = [(start,)]
@@ -105,8 +102,8 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """Returns the path that pays most for ``amount`` now, the shorter of equals; None if none
-        pays anything."""
+        """Returns the path that pays most for ``amount`` now, the shorter one if two pay the same;
+        None if none pays anything."""
         best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
@@ -129,15 +126,14 @@ class Paths:
 
 _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
 _LATE = timedelta(seconds=60)
-"""Time that is added to a transaction's deadline. If the chain does not know the transaction by
-then, it counts as failed."""
+"""Time after a transaction's deadline at which it counts as failed if the chain does not know
+it."""
 
 _MINUTES = Decimal("0.5")
 _PAYS_NOTHING = Unavailable("the pools pay nothing for this amount")
 
 _GAS_SHARE = 5
-"""Divisor for a margin of gas: the gas limit of a transaction is the estimated gas plus one fifth
-of it."""
+"""Divisor for the margin of gas that is added to the estimate."""
 
 
 def contract_of(token: Token, place: ChainPlace) -> str:
@@ -159,8 +155,8 @@ class Pools:
         return self._readers[deal.token_in.chain_data.short_name]
 
     async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
-        """Prices a swap along the best path; None if no path pays. ``gas`` excludes the pools, each
-        of which adds ``gas_a_hop``."""
+        """Prices a swap along the best path; None if no path pays anything. The swap needs ``gas``,
+        and ``gas_a_hop`` for each pool."""
         view, path = await self.best(question.token_in, question.token_out, question.amount)
         if path is None:
             return None
@@ -195,8 +191,8 @@ class Pools:
 
 
 def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) -> Plan:
-    """Returns what a quote promises. ``out`` is the amount that the venue pays; None means what the
-    pools of ``path`` pay."""
+    """Returns what a quote promises. ``out`` is what the venue pays; None means the output of
+    ``path``."""
     slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
     paid = path.paid if out is None else out
     return Plan(
@@ -211,8 +207,8 @@ def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) 
 async def tried(
     reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
-    """Returns the transaction for the wallet after a successful simulation. Raises DexRefused with
-    the contract's reason for a revert."""
+    """Returns the transaction for the wallet, after a successful simulation. Raises DexRefused with
+    the contract's reason if it reverts."""
     try:
         gas = await reader.client.estimate(call)
     except EvmRefused as refused:
@@ -236,8 +232,9 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns a report on the confirmed transaction, with its receipt once FINISHED, after enough
-    blocks. An unknown transaction becomes FAILED when it can no longer be executed."""
+    """Returns a report on the confirmed transaction, with its receipt once the report is FINISHED
+    (None before). FINISHED takes the chain's confirmations. An unknown transaction becomes FAILED
+    when it can no longer be executed."""
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)
@@ -299,9 +296,9 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """Base class of venues that trade at the prices of ``pools``, by default only tokens with
-    contracts. ``contract`` takes the tokens, on every chain. ``permits`` knows which tokens accept
-    permits, by chain."""
+    """Base class of venues that trade at the prices of ``pools``; by default only tokens with
+    contracts, no coins. ``contract`` takes the tokens on every chain. ``permits`` knows, by chain,
+    which tokens accept permits."""
 
     def __init__(
         self, provider: SwapProvider, contract: str, pools: Pools, permits: Mapping[str, Permits]

@@ -1,8 +1,5 @@
-"""Reads one chain: reserves and fees once per block, everything else when it is asked for.
-
-Computes prices as the pools' contract does, by the constant-product formula on integers in the
-smallest units.
-"""
+"""Reads one chain: reserves and fees once per block, everything else on request. Prices are
+computed like the contracts do, by the constant-product formula on integers."""
 
 from __future__ import annotations
 
@@ -36,8 +33,7 @@ class Hop(Struct, frozen=True):
     fee: int
 
     def pays(self, amount: int) -> int:
-        """Returns exactly the amount that the pool's contract pays for ``amount``. The calculation
-        uses the contract's integer arithmetic."""
+        """Returns exactly what the pool's contract pays for ``amount``."""
         kept = amount * (SHARE - self.fee)
         if kept <= 0 or self.reserve_in <= 0:
             return 0
@@ -51,8 +47,8 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns the share (0 to 1) by which this price is worse than that of a tiny swap. Fees do not
-    count."""
+    """Returns the share (0 to 1) by which this price is worse than that of a tiny swap. Pool fees
+    do not count."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -104,8 +100,8 @@ class ChainView(Struct, frozen=True):
     reserves: Mapping[str, tuple[int, int]]
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
-        """Returns the reserves of a pool for a swap that sells ``token_in``; None if the pool is
-        empty or could not be read."""
+        """Returns a pool as used by a swap that sells ``token_in``; None if it is empty or could
+        not be read."""
         reserves = self.reserves.get(pool.address)
         if reserves is None or 0 in reserves:
             return None
@@ -129,7 +125,7 @@ class OnchainReader:
         self._looking: SharedWork[ChainView] = SharedWork()
 
     def watch(self, pools: Iterable[PoolPlace]) -> None:
-        """Adds pools, whose reserves are from now on read with every block."""
+        """Adds pools whose reserves are read with every block from now on."""
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
