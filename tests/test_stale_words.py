@@ -22,7 +22,7 @@ DATA = ("src/**/*.*", "themes/*.toml", "deploy/*", ".github/**/*.yml", ".ci/*", 
 ABOUT_THE_API = ("docs/contract.md",)
 """Names the members of the API, which `test_documents.py` holds against its document."""
 OTHERS = """
-AccountDB AllowanceTransfer BaseHTTPMiddleware CashAddr ComputeBudget JavaScript MyEtherWallet
+AccountDB AllowanceTransfer BaseHTTPMiddleware CashAddr ComputeBudget MyEtherWallet
 PT_DENY_ATTACH SO_ATTACH_FILTER SignatureTransfer SimpleAccount StrKey UserOperations ada_byron
 blockchain_utils cosmos1 faulthandler from_ss58 from_tron_address getUserOperationHash key_io_valid
 legacy_address set_keymap sitecustomize test_cases test_vector_1 timedatectl to_ss58 token_address
