@@ -1,6 +1,5 @@
 """Background tasks that keep running: if a defect stops a task, the defect is reported and the task
-is started again. The module also has helpers that run coroutines side by side and end them
-together."""
+is started again."""
 
 from __future__ import annotations
 
@@ -87,8 +86,7 @@ class SharedWork(Generic[T]):
 
 
 class BackgroundTasks:
-    """The background tasks of one desk. ``on_defect`` gets every defect on the event loop. A task's
-    name completes "A defect stopped …"."""
+    """The background tasks of one desk. ``on_defect`` gets every defect on the event loop."""
 
     def __init__(self, clock: Clock, on_defect: Callable[[Defect], None] | None = None) -> None:
         self.on_defect = on_defect

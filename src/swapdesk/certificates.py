@@ -1,9 +1,5 @@
-"""The certificates by which the servers of the API, of a sandbox and of the nodes are trusted.
-
-By default, these are the system's certificates. If a file is set, its certificates are used
-instead, for all servers. Such a file may hold a company's own certificates, which are needed behind
-a proxy that decrypts connections.
-"""
+"""The certificates by which the servers of the API, of a sandbox and of the nodes are trusted: the
+system's or, for example behind a proxy that decrypts connections, those of a file."""
 
 from __future__ import annotations
 

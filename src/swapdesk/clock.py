@@ -1,8 +1,8 @@
 """The only module that reads the time. All other code gets a Clock as an argument.
 
-Sandbox time is the machine's time plus an offset that only grows. The validity of quotes, deadlines
-and the 48 hours for which the service lists orders are measured in sandbox time. Durations inside
-one process use ``monotonic``, which also counts the time for which the machine slept.
+Sandbox time is the machine's time plus an offset that only grows. Quotes, deadlines and the 48
+hours for which the service lists orders are measured in it. Durations inside one process use
+``monotonic``.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def through_suspend() -> Callable[[], float]:
 
 
 class SystemClock:
-    """The machine's time plus ``offset`` in seconds, which is 0 on a live profile. ``monotonic``
-    and ``wall`` replace the machine's clocks in repeatable runs."""
+    """The machine's time plus ``offset`` in seconds, which is 0 on a live profile."""
 
     def __init__(
         self,

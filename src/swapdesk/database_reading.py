@@ -1,9 +1,5 @@
 """Reads a SQLite file without changing anything on disk, even while another process writes to the
-file.
-
-An ordinary connection would create or change the files beside the database (``-wal``, ``-shm``),
-even if it only reads.
-"""
+file. An ordinary connection may create files beside the database."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """Finds the documentation about a name: pages of the site, and the same pages as files on this
-machine.
-
-Codes, commands and pages are looked up in the anchors and headings of these files. Those are
-generated from the program's own tables, so no second list of them has to be maintained.
-"""
+machine."""
 
 from __future__ import annotations
 

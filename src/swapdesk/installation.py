@@ -1,10 +1,8 @@
 """Finds out how swapdesk was installed, and returns the shell commands that add missing parts in
 the same way.
 
-``uv tool`` and pipx create an environment without pip; packages that other tools add to it are lost
-at the next upgrade. If swapdesk was installed from a directory, a file or a repository, its parts
-are installed from there, too, because a package index may have no package or a different package
-under this name.
+Packages that other tools add to an environment of ``uv tool`` or pipx are lost at the next upgrade.
+A package index may have no package, or a different one, under this name.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ def extra_of(module: str) -> str:
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
     """Returns the shell command that adds an extra to swapdesk in the way in which it was
-    installed. ``prefix`` is the Python environment."""
+    installed."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]

@@ -1,10 +1,9 @@
 """Reads palettes (the colours of a theme) from files, checks their values, and reports errors with
 file and line.
 
-Files are read from the package, then from ``themes/`` at the top of a source checkout, then from
-the user's configuration. If two palettes have the same name, the one read later is used. A file
-with an error is not used; its problem names the file, the line, the key and the most similar valid
-name.
+Files are read from the package, then from ``themes/`` of a source checkout, then from the user's
+configuration. If two palettes have the same name, the one read later is used. A file with an error
+is not used.
 """
 
 from __future__ import annotations

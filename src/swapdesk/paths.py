@@ -1,8 +1,5 @@
-"""The paths of the desk's files, and functions that keep directories and secret files private.
-
-If ``SWAPDESK_HOME`` is set, all files are in this directory. Otherwise configuration, data and logs
-are in the directories that the platform provides for them.
-"""
+"""The paths of the desk's files, and functions that keep directories and secret files private. All
+files are in ``SWAPDESK_HOME`` if it is set, otherwise in the platform's directories."""
 
 from __future__ import annotations
 

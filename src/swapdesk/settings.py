@@ -1,12 +1,9 @@
 """The configuration: the chosen profile, every value with its origin, and the problems of the file.
 
 A command-line option wins over the environment, the environment over the profile's table, and this
-table over the default. The profile itself is that of the option, else of ``SWAPDESK_PROFILE``, else
-of ``profile`` in ``config.toml``, else ``sandbox``, so that the desk is never live by accident. If
-``SWAPDESK_API_URL`` is set without a profile, the desk uses an unnamed live profile of its own for
-this URL.
-
-Reading the configuration creates no file and sends nothing.
+table over the default. Without a choice the profile is ``sandbox``, so that the desk is never live
+by accident. If ``SWAPDESK_API_URL`` is set without a profile, the desk uses an unnamed live profile
+of its own for this URL.
 """
 
 from __future__ import annotations
@@ -142,8 +139,8 @@ class Settings(Struct, frozen=True):
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns the problem of a command's entry in the table ``[keys]``, with its line. ``near``
-        is the most similar valid name, or None."""
+        """Returns the problem of a command's entry in the table ``[keys]``, with its line in the
+        file."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)

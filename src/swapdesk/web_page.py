@@ -2,10 +2,8 @@
 its own script.
 
 The templates are in ``web_pages/``: ``NAME.html`` extends ``base.html``, and ``NAME.css`` and
-``NAME.js`` are written into the page. Texts may come from services and from other people's files,
-so characters that hide or reorder text are made visible, and every text is escaped. The page's
-security policy allows only its own styles and script, by their digests. The page shows everything
-even without its script.
+``NAME.js`` are written into the page. Every text is escaped, and characters that hide or reorder
+text are made visible. The page shows everything even without its script.
 """
 
 from __future__ import annotations
@@ -43,8 +41,7 @@ def web_page(name: str, /, **facts: object) -> str:
 
 
 def is_page(name: str, content: bytes) -> bool:
-    """Returns True if ``content`` is a web page called ``name`` that this module made. Only the
-    first bytes are read."""
+    """Returns True if ``content`` is a web page called ``name`` that this module made."""
     mark = f'<meta name="generator" content="swapdesk {name}">'
     return content.startswith(b"<!doctype html>") and mark.encode() in content[:MARKED_WITHIN]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -63,6 +64,8 @@ async def draw(run: DeskRun, golden: Golden, one: Scene, in_ascii: set[type]) ->
     if one.own_ascii or kind not in in_ascii:
         in_ascii.add(kind)
         pictures[ASCII] = await take(run, ASCII_SIZE, GlyphSet.ASCII)
+        # Names of tokens keep their own characters.
+        assert not re.findall("[●○◐✗▲▌→━╌─·]", pictures[ASCII].text), pictures[ASCII].text
     for label, picture in pictures.items():
         found = faults_of(picture, decides=one.decides, overlay=overlay)
         assert not found, "\n".join([label, *found, *picture.rows])

@@ -160,8 +160,7 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
 
 
 def sells_words(plan: BatchPlan) -> str:
-    """Returns the amounts that a plan sells, such as ``250 USDC on Ethereum``, one for each token
-    and separated by commas."""
+    """Returns the amounts that a plan sells, such as ``250 USDC on Ethereum``."""
     return ", ".join(
         f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
         for total in plan.totals
@@ -169,9 +168,7 @@ def sells_words(plan: BatchPlan) -> str:
 
 
 def wallet_words(total: Total) -> str:
-    """Returns how much of the needed amount the wallet has, such as ``10,000 of 50,000 USDC on
-    Ethereum in trading; 40,000 are missing``, or why its balance is not known. ``trading`` is the
-    account's name."""
+    """Returns how much of the needed amount the wallet has, or why its balance is not known."""
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
     payer, has = total.payer, total.held
     if payer is None or has is None:
@@ -183,8 +180,7 @@ def wallet_words(total: Total) -> str:
 
 
 def arrives_words(plan: BatchPlan) -> str:
-    """Returns the estimated payouts of a plan, such as ``≈ 107.9 XRP on XRP Ledger``, one for each
-    token and separated by commas."""
+    """Returns the estimated payouts of a plan, such as ``≈ 107.9 XRP on XRP Ledger``."""
     return ", ".join(
         f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
         for arrival in plan.arrivals
@@ -258,10 +254,8 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """Plans the batch in a file, without the rows numbered in ``skip``. A row that names no token
-    sells ``sell``. The plan is compared with the limits of the pairs and the balances of the
-    account ``payer`` (if empty, of all accounts). Raises CommandError (exit 2) if the file cannot
-    be read."""
+    """Plans the batch in a file. A row without a token sells ``sell``. An empty ``payer`` means any
+    account. Raises CommandError (exit 2) if the file cannot be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -277,8 +271,8 @@ async def planned(
 
 
 def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
-    """Returns the sheet with the rows numbered in ``skip`` marked as skipped. Raises CommandError
-    (exit 2) if the file has no row with one of these numbers."""
+    """Marks the rows with these numbers as skipped. Raises CommandError (exit 2) if a number has no
+    row."""
     try:
         return skipping(sheet, skip)
     except KeyError as error:
@@ -288,8 +282,8 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 
 
 async def planned_sheet(call: CliContext, sheet: Sheet, sell: str, *, payer: str = "") -> BatchPlan:
-    """Plans the rows of a sheet. A row that names no token sells ``sell``. ``payer`` is the account
-    that pays; if it is empty, any account of the wallet may pay."""
+    """Plans the rows of a sheet. A row without a token sells ``sell``. An empty ``payer`` means any
+    account."""
     await load_catalog(call)
     desk = call.desk
     planner = BatchPlanner(
@@ -326,9 +320,8 @@ async def create_batch(
     again: bool,
     failed: bool,
 ) -> int:
-    """Creates the orders of the file ``what``, group by group, and prints them. With ``failed``,
-    ``what`` is a batch instead, and orders are created for those of its rows that have none.
-    Returns the exit code."""
+    """Creates the orders of the file ``what`` and returns the exit code. With ``failed``, ``what``
+    is a batch, and its missing orders are created."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -346,9 +339,8 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans those rows of a batch that became no order. ``named`` is the batch's id or the
-    beginning of the id; None stands for the newest batch. Returns the batch's name, for messages,
-    and the plan."""
+    """Plans the rows of a batch that became no order. ``named`` is the batch id or its beginning;
+    None means the newest batch."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -370,9 +362,8 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Prints the plan and asks ``question``; returns only if the answer is yes. ``name`` is the
-    file or batch that the messages mention. Raises CommandError: exit 2 if rows have problems, 9 if
-    there are warnings that were not accepted, 130 if the answer is not yes."""
+    """Prints the plan and asks ``question``. Raises CommandError: exit 2 if rows have problems, 9
+    for warnings not accepted, 130 unless the answer is yes."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -423,10 +414,9 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Records the plan in the journal, creates its groups at the service, and returns the batch.
-    Unless ``payer`` is None, the journal also records that ``batch resume`` is to pay all groups:
-    from this account, or from the first of each chain if ``payer`` is empty. If a group could not
-    be created, prints the batch and raises CommandError."""
+    """Records the plan and creates its orders. Unless ``payer`` is None, ``batch resume`` may later
+    pay them from this account; an empty text means the first account of each chain. Raises
+    CommandError if orders could not be created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -445,9 +435,8 @@ async def created(
 
 
 async def gone_on(call: CliContext, batch_id: str) -> Batch:
-    """Continues the creation of a batch: looks up groups whose outcome is unknown, and creates
-    groups that were never sent. If a group could not be created, prints the batch and raises
-    CommandError."""
+    """Continues the creation of a batch that was interrupted. Raises CommandError if orders could
+    not be created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
     async for group, error in creation.run(batch_id):
@@ -462,9 +451,6 @@ async def gone_on(call: CliContext, batch_id: str) -> Batch:
 
 
 def _before(batch: Operation) -> CommandError:
-    """Returns the error for a file whose rows were already created as ``batch``. The error names
-    the next command: ``batch resume`` if that batch is not finished, otherwise ``--again``, which
-    creates all rows once more."""
     name = batch.id[:8]
     go_on = f"you: swapdesk batch resume {name} goes on with it"
     anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
@@ -483,10 +469,8 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Returns the error to raise after groups of a batch were created; None if everything went
-    well. Its exit code is 8 if the outcome of a group is unknown. Otherwise the error reports
-    ``stopped``, the error that stopped the creation; without one, it names the first row for which
-    the service created a different order."""
+    """Returns the error after groups of a batch were created, or None. Exit code 8 means that the
+    outcome of a group is unknown."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -514,8 +498,8 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
 
 
 def creation_exit(call: CliContext, batch: Batch) -> int:
-    """Returns the exit code after a batch was created: 4 if the service refused rows, otherwise 0.
-    If rows were refused, also prints the command that tries them again."""
+    """Returns the exit code after a batch was created: 4 if the service refused rows, otherwise
+    0."""
     failed = sum(row.became == "failed" for row in batch.rows)
     if not failed:
         return Exit.DONE
@@ -538,8 +522,7 @@ _ENDS = {
     "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
     "NO_ACCOUNT": Exit.NOT_FOUND,
 }
-"""Exit codes by error code, for a payment that failed. An error code that is missing here gets exit
-9: the desk or the wallet refused."""
+"""Exit codes by error code, for a payment that failed. Any other code exits with 9."""
 
 
 async def settle_group(
@@ -551,10 +534,8 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Carries out the steps of one group until the step ``until`` is done, and prints the batch.
-    ``group`` is the number of the group; None stands for the first group that is not finished.
-    ``account`` is the name or address of the payer; if it is empty, the first account of each chain
-    pays."""
+    """Pays one group of a batch's orders, up to the step ``until``. ``group`` None means the first
+    unfinished group. An empty ``account`` means the first account of each chain."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -591,9 +572,8 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Continues a batch that was interrupted: looks up groups whose outcome is unknown, and creates
-    groups that were never sent. Then pays the groups: all of them if the journal records a payer
-    for the batch, otherwise those whose payment had begun. Returns the exit code."""
+    """Continues an interrupted batch and returns the exit code. Pays all groups if the journal
+    records a payer, otherwise those whose payment had begun."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -612,9 +592,6 @@ async def resume_batch(call: CliContext, name: str | None, account: str, yes: bo
 
 
 def _refuse_idle(call: CliContext, batch: Batch) -> None:
-    """Raises CommandError if a group still has to be paid, although ``batch resume`` found nothing
-    to continue. The error reports the bundle of this group if it failed; otherwise it says that
-    nothing was interrupted."""
     due = batch_progress(call.desk.journal, batch.id).current
     if due is None:
         return
@@ -638,8 +615,6 @@ def _refuse_idle(call: CliContext, batch: Batch) -> None:
 async def _all_groups(
     call: CliContext, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
-    """Pays the groups of a batch one after another, until one fails. With ``begun``, pays only
-    groups for which something was signed earlier. Returns the exit code."""
     work = _Work(call, account, yes=yes)
     for standing in standings(call.desk.journal, batch.id):
         if standing.next is None or (begun and not standing.begun):
@@ -654,8 +629,6 @@ async def _all_groups(
 
 
 async def _tell_paid(call: CliContext, batch: Batch) -> None:
-    """Prints the batch, after reading the orders of paid groups once from the service. A failure to
-    read them does not change the command's exit code, because the deposits are paid."""
     paid = {
         standing.group.number
         for standing in standings(call.desk.journal, batch.id)
@@ -665,9 +638,6 @@ async def _tell_paid(call: CliContext, batch: Batch) -> None:
 
 
 class _Work(Watch):
-    """Pays the groups of one command. The keys are unlocked when they are first needed, and stay
-    unlocked for the remaining groups."""
-
     def __init__(self, call: CliContext, account: str, *, yes: bool) -> None:
         self._call = call
         self._account = account
@@ -677,8 +647,8 @@ class _Work(Watch):
         self._seen: set[str] = set()
 
     async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
-        """Carries out the steps of a group until the step ``until`` is done, and returns the
-        outcome. Raises CommandError if no step can begin."""
+        """Carries out the steps of a group up to the step ``until``. Raises CommandError if no step
+        can begin."""
         self._group = standing.group.number
         money = standing.whereabouts
 
@@ -738,8 +708,6 @@ async def _ready(call: CliContext) -> None:
 
 
 async def _require_payers(call: CliContext, plan: BatchPlan, account: str) -> None:
-    """Raises CommandError if the wallet cannot pay for the plan. Call this function before anything
-    is created."""
     try:
         await require_payers(call.desk, plan, account)
     except Stopped as error:
@@ -773,8 +741,6 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
 
 
 def _refuse_early(standing: GroupStanding, until: Until) -> None:
-    """Raises CommandError if an earlier command is needed before the step ``until``, because
-    ``batch submit`` signs nothing and ``batch sign`` builds nothing."""
     if standing.next is not None and standing.next < until:
         raise CommandError(
             Exit.OWN_REFUSAL,
@@ -786,8 +752,8 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
 
 
 def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
-    """Raises CommandError if the outcome is a failure. Its exit code is 8 as long as the bundle or
-    another payment of the group may still arrive."""
+    """Raises CommandError if the outcome is a failure, with exit 8 while a payment of the group may
+    still arrive."""
     failure = outcome.failure
     if failure is None:
         return
@@ -810,8 +776,8 @@ _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"
 
 
 class TransactionFacts(Struct, frozen=True):
-    """One transaction that the wallet signed for a group. ``serviceIds`` are the ids of the orders
-    whose deposits it pays directly; a transfer that only funds the smart account has none."""
+    """One transaction that the wallet signed for a group. ``serviceIds`` are the orders whose
+    deposits it pays; empty if it only funds the smart account."""
 
     PRINTED: ClassVar = {
         "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
@@ -839,8 +805,8 @@ class TransactionFacts(Struct, frozen=True):
 
 
 class GroupDocument(Struct, frozen=True):
-    """A group of a batch and its payment. ``bundle`` is None before the bundle is built; ``rows``
-    are the numbers of the group's rows in the file."""
+    """Orders of a batch that are paid together. ``bundle`` is None before it is built; ``rows`` are
+    row numbers in the file."""
 
     PRINTED: ClassVar = {
         "group": "standing.group.number", "chain": "standing.group.chain",
@@ -864,14 +830,11 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def money(self) -> str:
-        """A sentence, without its full stop, that says where the group's money is. Payouts count as
-        arrived only if the orders say so."""
         arrived = "" if self.payouts is None else self.payouts.whereabouts
         return arrived or self.standing.whereabouts
 
     @property
     def next(self) -> str:
-        """Who acts next, with the command that the user should run, if any."""
         group, due, batch = self.standing.group, self.standing.next, self.standing.batch_id[:8]
         if group.multi_id is None:
             return (
@@ -886,7 +849,6 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Pairs (label, value) about the group, for printing."""
         group, bundle = self.standing.group, self.standing.bundle
         funding = [
             (
@@ -909,9 +871,8 @@ class GroupDocument(Struct, frozen=True):
 
 
 class BatchDocument(Struct, frozen=True):
-    """A batch with every group and every row of its file. ``money`` and ``next`` describe one
-    group: the first that is not finished, else the first whose payouts have not all arrived, else
-    the last."""
+    """A batch with the groups and rows of its file. ``money`` and ``next`` describe the first
+    unfinished group; without one, the first whose payouts have not all arrived."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",
@@ -955,13 +916,11 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]
-"""Two values: the orders of a batch by order id, and the error that stopped reading them, or None.
-An order that could not be read from the service is given as the journal has it."""
+"""The orders of a batch by order id, and the error that stopped reading them, or None. Unread
+orders are as in the journal."""
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
-    """Prints that the shown orders may be out of date, because ``error`` stopped reading them, and
-    returns the exit code for it. If ``error`` is None, prints nothing and returns 0."""
     if error is None:
         return Exit.DONE
     failure = of_client_error(error)
@@ -979,8 +938,8 @@ async def show_status(call: CliContext, name: str | None) -> int:
 
 
 async def export_batch(call: CliContext, name: str | None, out: Path | None) -> int:
-    """Writes the results of a batch as CSV, one line for each row that became an order, to the file
-    ``out`` or to standard output. Returns the exit code."""
+    """Writes the results of a batch as CSV to ``out``, or to standard output. Returns the exit
+    code."""
     batch = require_batch(call, name)
     orders, error = await ask_orders(call, batch)
     rows = result_rows(batch, orders)
@@ -995,8 +954,7 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch from the journal, with the state of the orders as in ``asked``. Returns the
-    exit code for the error in ``asked``; 0 if it has none."""
+    """Prints the batch with the orders of ``asked``, and returns the exit code for its error."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
@@ -1052,9 +1010,8 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Reads the orders of a batch from the service, with one call for each group for which ``of``
-    returns True. Stops at the first failed call. Orders that were not read, or that the service no
-    longer knows, are returned as the journal has them."""
+    """Reads the orders of the groups that ``of`` selects from the service, and stops at the first
+    failed call. Other orders are as in the journal."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):

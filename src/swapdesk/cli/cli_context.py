@@ -41,14 +41,8 @@ class Effect(StrEnum):
 
 
 class Declared(Struct, frozen=True):
-    """The facts about a command, declared beside its function.
-
-    ``effect`` is the strongest effect the command can have. ``prints`` names the types of its JSON
-    documents as ``module:Name``; each run prints one of them. A command without JSON documents
-    describes its output in ``instead``. ``reading`` is True if the command is allowed on a
-    read-only desk, which creates, signs and spends nothing and does not start the process with the
-    keys.
-    """
+    """The facts about a command: the strongest effect it can have, the JSON documents it prints,
+    and whether a read-only desk allows it."""
 
     effect: Effect
     prints: tuple[str, ...] = ()
@@ -69,15 +63,13 @@ class CliContext(Struct):
     read_only: bool = False
     passphrase_fd: int | None = None
     passphrase: Secret | None = None
-    """The pass phrase that was read from ``passphrase_fd``, kept because a descriptor can be read
-    only once; None before it was read."""
+    """The pass phrase read from ``passphrase_fd``, because a descriptor can be read only once."""
     opened: Desk | None = None
     sandbox: SandboxLifetime | None = None
     """The sandbox that the desk uses; None on a live profile."""
 
     @property
     def desk(self) -> Desk:
-        """The desk that was opened for this run by ``cli.session``."""
         assert self.opened is not None
         return self.opened
 
@@ -86,9 +78,8 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. Raises CommandError (exit 2) if they have a problem.
-        With ``lenient``, only a profile that does not exist is such a problem; with ``mending``,
-        not even that, so that the configuration can be repaired."""
+        """Reads configuration and environment. Raises CommandError (exit 2) for a problem.
+        ``lenient`` accepts all but a missing profile; ``mending`` accepts that, too."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -113,14 +104,10 @@ class CliContext(Struct):
 
     @property
     def interactive(self) -> bool:
-        """True if a person can be asked a question: standard input and standard error are both
-        terminals."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _mend_profile(problem: ConfigProblem | None) -> str:
-    """Returns advice for a profile that does not exist. ``problem`` says where the profile is
-    named; None means on the command line, and the advice is then empty."""
     if problem is None:
         return ""
     if problem.file is None:
@@ -158,16 +145,16 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def require(*rules: tuple[bool, str, str, str]) -> None:
-    """Raises CommandError (exit 2) for the first rule that is broken. Each rule is a tuple: True if
-    it is broken, the error code, the argument or option at fault, and the sentence of the error."""
+    """Raises CommandError (exit 2) for the first rule that is broken. A rule is four values:
+    whether it is broken, the error code, the field at fault, and the message."""
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Returns a click callback for an option. The callback passes the option's text to ``read``; if
-    the option is not given, its value stays None."""
+    """Returns a click callback that reads an option's text. The value of a missing option stays
+    None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -178,8 +165,8 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text``. Raises click.BadParameter with the message ``no_number`` if
-    the text is not a number, or with ``outside`` if ``fits`` returns False for the number."""
+    """Returns the number in ``text``. Raises click.BadParameter with ``no_number`` if there is
+    none, or with ``outside`` if ``fits`` refuses it."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -227,9 +214,8 @@ global_options = options(
 
 
 def desk_command(declared: Declared) -> Callable[[F], F]:
-    """Returns a decorator for a click command. It adds the options of every command, and passes a
-    :class:`CliContext` as the first argument. On a read-only desk, a command that is not
-    ``reading`` is refused before it does anything."""
+    """Returns a decorator for a click command, which gets a :class:`CliContext` first. Read-only
+    desks refuse a command unless it is ``reading``."""
 
     def decorated(command: F) -> F:
         @global_options
@@ -284,14 +270,8 @@ def _carried_out(
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
-    """Returns a decorator for a command that only runs the function ``work``, named as
-    ``module:function``. The decorated function is empty: it supplies the help and the options.
-
-    The function ``runner`` opens what the command needs. It is called with ``how`` and the options
-    named in ``places``, and calls ``work`` with what it opened and all other options. ``check``
-    gets all options and may raise an error before anything is opened. With ``signs``, the command
-    needs ``--yes`` if nobody can be asked.
-    """
+    """Returns a decorator for a command that only runs ``work``, named as ``module:function``.
+    ``runner`` opens what the command needs and calls it."""
 
     def decorated(command: F) -> F:
         @functools.wraps(command)
@@ -315,26 +295,23 @@ def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:
 
 on_call = functools.partial(_carried_out, "cli_context:run_alone")
 """Returns a decorator for a command that needs nothing opened. ``work`` gets the
-:class:`CliContext` as its first argument; so it does with the decorators below, except
-:data:`on_store`."""
+:class:`CliContext` first."""
 on_desk = functools.partial(_carried_out, "session:run_session")
 """Returns a decorator for a command on the connected desk, which is ``call.desk``."""
 on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
-"""Returns a decorator for a command that needs only the wallet's keys. The first two arguments of
-``work`` are the :class:`CliContext` and the wallet."""
+"""Returns a decorator for a command that needs only the wallet's keys. ``work`` gets the
+:class:`CliContext` and the wallet first."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """Returns a decorator for a command on the connected desk, with a wallet that can sign."""
 on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
-"""Returns a decorator for an operator's command on the store, which is the database of a service.
-The first three arguments of ``work`` are the output, the store, and the record of who acts and
-when."""
+"""Returns a decorator for an operator's command. ``work`` first gets the output, the service's
+database, and a record of who acts and when."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 """Returns a decorator for a command on the desk connected to a sandbox."""
 
 
 def _require_text(context: click.Context) -> None:
-    """Raises click.BadParameter (exit 2) if an argument is not UTF-8, because no request, file or
-    journal can store such a text. File names may be any bytes."""
+    """Raises click.BadParameter (exit 2) if an argument is not UTF-8."""
     for given in context.command.params:
         value = context.params.get(given.name or "")
         for word in value if isinstance(value, tuple) else (value,):
@@ -351,8 +328,8 @@ def narrow(
     read_only: bool,
     passphrase_fd: int | None,
 ) -> None:
-    """Applies the options that were given after a command's name. They replace the same options
-    given before it. ``--read-only`` is never switched off."""
+    """Applies options given after a command's name, which replace those before it. ``--read-only``
+    is never switched off."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
@@ -422,8 +399,8 @@ LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
         operation_rows,
     ),
 }
-"""Lists that can be printed at the end of a command's help, by name. Each has a title, a sentence,
-and a function that returns its rows as pairs of texts."""
+"""Lists that can be printed at the end of a command's help, by name: title, sentence, and a
+function that returns the rows."""
 
 
 class WithLists(click.Command):

@@ -28,13 +28,12 @@ class Retry(StrEnum):
     """The same command may be given again: either nothing was done, or what was done is not
     repeated."""
     LATER = "later"
-    """The same command helps later: when a limit's minute, hour or day is over, a transaction is
-    confirmed, or another desk has finished."""
+    """The same command helps later, for example when a limit's minute is over or a transaction is
+    confirmed."""
     CORRECTED = "corrected"
     """The same command helps only after the user has carried out the step in ``next``."""
     NO = "no"
-    """The user should look at what happened before giving the command again, because something may
-    have been done, or the command has done its work."""
+    """The user should look at what happened first, because something may have been done already."""
 
 
 class Exit(IntEnum):
@@ -75,8 +74,8 @@ class Exit(IntEnum):
 
 
 class ErrorCodeFacts(Struct, frozen=True):
-    """An error code with its general message. ``exits`` are the exit codes that commands end with
-    if they report this code. ``status`` is the HTTP status if a service answers with this code."""
+    """An error code: its general message, its exit codes, and the HTTP status of a service's answer
+    with this code."""
 
     code: str
     means: str
@@ -91,10 +90,8 @@ class ErrorCodeFacts(Struct, frozen=True):
 
 @dataclass(eq=False)
 class CommandError(Exception):
-    """The error that ends a command. ``fields`` maps each wrong input to an object with a
-    ``message`` and sometimes more members, as in error bodies of the API. ``money`` says where the
-    money is, and ``next`` who acts next; if one is empty, it is filled with the usual text for the
-    error code."""
+    """The error that ends a command. ``fields`` maps each wrong input to its message. An empty
+    ``money`` or ``next`` becomes the usual text for the code."""
 
     PRINTED: ClassVar = {
         "code": "code", "message": "message", "status": "status", "requestId": "request_id",
@@ -121,14 +118,14 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The name of the family of error codes that this code belongs to, such as ``BAD`` for
-        ``BAD_AMOUNT``; the code itself if it belongs to none."""
+        """The family of error codes, such as ``BAD`` for ``BAD_AMOUNT``; the code itself if it has
+        none."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
     def noun(self) -> str:
-        """The noun that distinguishes this code within its family, such as ``amount`` for
-        ``BAD_AMOUNT``; empty if the code belongs to no family."""
+        """The noun after the family's name, such as ``amount`` for ``BAD_AMOUNT``; empty without a
+        family."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
@@ -147,8 +144,7 @@ def bad_input(
     next: str = "",
     **facts: Any,
 ) -> CommandError:
-    """Returns an error with exit 2. ``field`` is the argument or option at fault; ``facts`` are
-    further members of its entry in ``fields``."""
+    """Returns an error with exit 2. ``field`` is the argument or option at fault."""
     fields = {field: {"message": message, **facts}} if field else {}
     return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
 
@@ -163,8 +159,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """A context manager that replaces an error of the type ``kind`` by a CommandError with exit 2.
-    The new message is ``before``, followed by the reason of the original error as a sentence."""
+    """Replaces an error of the type ``kind`` by a CommandError (exit 2), whose message is
+    ``before`` and the original reason."""
     try:
         yield
     except kind as error:
@@ -195,8 +191,7 @@ def unusable_journal(problem: str) -> CommandError:
 
 UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
-"""Where the money is, after a command about existing orders failed. Such a command never moves the
-money that was paid for these orders."""
+"""Where the money is, after a command about existing orders failed."""
 UNSENT = "nothing was sent"
 """Where the money is, if the command line cannot be understood: then it is unknown which money it
 was about."""
@@ -607,8 +602,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "NOT_WITHDRAWN": "withdrawal",
     },
 }  # fmt: skip
-"""Families of error codes that differ only in a noun, such as ``BAD_AMOUNT``. The name of each
-family is mapped to its codes, and each code to its noun."""
+"""Families of error codes that differ only in a noun: by family, the noun of each code."""
 
 _FAMILY_OF = {
     code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
@@ -624,8 +618,8 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """Returns the facts of an error code. If ``retry`` is None, the first exit code in ``exits``
-    decides whether giving the command again helps."""
+    """Returns the facts of an error code. Without ``retry``, the first exit code decides whether a
+    repetition helps."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -646,9 +640,8 @@ OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 def missing_extra(
     what: str, packages: Sequence[str], extra: str, otherwise: str = ""
 ) -> CommandError:
-    """Returns an error with exit 2 that names the command which installs the missing packages.
-    ``what`` needs them, ``extra`` contains them, and ``otherwise`` is what the user may do instead,
-    or empty."""
+    """Returns an error (exit 2) that names the command which installs ``packages``. ``otherwise``
+    is what the user may do instead, or empty."""
     from swapdesk.installation import install
 
     return CommandError(
@@ -660,8 +653,8 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """Returns the CommandError for an error of another package; None if such an error is not
-    expected, which means that the program has a defect."""
+    """Returns the CommandError for another package's error; None for an unexpected error, which is
+    a defect."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -695,13 +688,12 @@ def of_error(error: Exception) -> CommandError | None:
 
 
 _DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
-"""SQLite's error codes that are about the file and not about the statement: PERM, BUSY, LOCKED,
-READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.html)."""
+"""SQLite's error codes that are about the file, not the statement
+(https://sqlite.org/rescode.html)."""
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Returns an error with exit 9 if ``error`` says that a file of the desk cannot be read or
-    written; None for any other error."""
+    """Returns an error (exit 9) if ``error`` means an unusable file of the desk; otherwise None."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):
@@ -728,14 +720,12 @@ NOT_CREATED: dict[str, Exit] = {
     "QUOTE_EXPIRED": Exit.OWN_REFUSAL,
     "OUTCOME_PENDING": Exit.UNKNOWN,
 }
-"""Exit codes by the desk's own error codes, for a create that did not happen. A code that is
-missing here comes from the service."""
+"""Exit codes by the desk's own error codes, for an order that was not created."""
 
 
 def exit_of(error: ClientError) -> Exit:
-    """Returns the exit code for an error of a call to the service. After a writing call, exit code
-    8 means that it is unknown whether the service carried it out; every other exit code means that
-    it did not."""
+    """Returns the exit code for a failed call. Code 8 means that the service may have carried it
+    out; any other means that it did not."""
     from swapdesk.client import errors
 
     table: tuple[tuple[type[ClientError], Exit], ...] = (
@@ -754,9 +744,7 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code after a create that created nothing. It is the entry of ``code`` in
-    :data:`NOT_CREATED`; if there is none, or if the service itself refused, it is the exit code of
-    ``error``."""
+    """Returns the exit code after the service or the desk refused to create an order."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):
@@ -828,9 +816,8 @@ refused."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:
-    """Returns the CommandError for an error of the wallet. Its exit code is the entry for the
-    wallet's error code in :data:`_WALLET_ENDS`, or 9. ``money`` says where the money is; if it is
-    empty, the text of the wallet's error is used."""
+    """Returns the CommandError for an error of the wallet. If ``money`` is empty, the wallet's own
+    text says where the money is."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
     failure = failure_of_wallet(error)

@@ -30,10 +30,7 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """Turns ``names``, a function that lists names, into a function that click calls for
-    completion. The new function returns the names that begin with the typed text, whatever its
-    case; the part already typed stays as it is. ``names`` gets the settings and the typed text in
-    lower case, which it may ignore."""
+    """Returns a completion function for click. ``names`` lists the candidates."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
@@ -107,8 +104,8 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """Returns the names of the wallet's accounts. If a name contains a character that has a meaning
-    for a shell, the account's address is returned instead."""
+    """Returns the names of the wallet's accounts; the address where a shell would misread the
+    name."""
     import json
 
     from swapdesk.paths import read_private

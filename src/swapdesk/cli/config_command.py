@@ -67,10 +67,8 @@ def show(call: CliContext) -> None:
 
 
 class ProfileFacts(Struct, frozen=True):
-    """One profile. ``access`` is the way it gets access to the service: ``sandbox``, ``key``,
-    ``partner_id`` or ``pay``; None if none is configured yet. ``url`` is None for the local
-    sandbox, or if no address is set yet. ``chosen`` is True if commands without ``--profile`` use
-    this profile."""
+    """One profile. ``access`` is ``sandbox``, ``key``, ``partner_id`` or ``pay``; None if it is not
+    configured. ``chosen`` marks the profile used without ``--profile``."""
 
     name: str
     access: str | None
@@ -85,9 +83,8 @@ class ProfilesDocument(Struct, frozen=True):
 
 
 class ChosenDocument(Struct, frozen=True):
-    """The newly chosen profile. ``previous`` is the profile that config.toml named before, even if
-    no such profile exists. ``live`` is True if the profile is not the sandbox, so that real money
-    is at stake."""
+    """The newly chosen profile. ``previous`` is the name that config.toml had before. ``live``
+    means that real money is at stake."""
 
     profile: str
     previous: str
@@ -125,8 +122,6 @@ def list_profiles(call: CliContext) -> None:
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
-    """Prints which setting names a profile that does not exist, and the problems of the settings
-    whose names are in ``more``."""
     keys = ("profile", "SWAPDESK_PROFILE", *more)
     call.output.talk(*(str(problem) for problem in settings.problems if problem.key in keys))
 

@@ -155,8 +155,7 @@ def list_commands(call: CliContext) -> None:
 
 
 OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
-"""Names of the options that every command has; ``swapdesk commands`` lists them only once.
-``--read-only`` is not among them, because it does not affect every command."""
+"""Options that every command has; ``swapdesk commands`` lists them once."""
 
 
 class ArgumentFacts(Struct, frozen=True):
@@ -169,8 +168,8 @@ class ArgumentFacts(Struct, frozen=True):
 
 
 class OptionFacts(Struct, frozen=True):
-    """An option of a command. ``names`` are all its spellings. ``value`` is the placeholder of its
-    value; None for an option without a value. ``default`` is written as the user would type it."""
+    """An option of a command. ``value`` is the placeholder of its value; None if the option takes
+    none."""
 
     names: tuple[str, ...]
     value: str | None
@@ -182,9 +181,8 @@ class OptionFacts(Struct, frozen=True):
 
 
 class CommandFacts(Struct, frozen=True, rename="camel"):
-    """A command. ``effect`` is the strongest effect it can have. ``readOnly`` is True if the
-    command is allowed on a read-only desk, ``documents`` if ``swapdesk schema`` has a schema of its
-    JSON output."""
+    """A command. ``readOnly`` means that a read-only desk allows it; ``documents``, that its JSON
+    output has a schema."""
 
     name: str
     help: str
@@ -285,14 +283,12 @@ _RETRY = {
     "STALE_REVIEW": Retry.YES,
     "UNRESOLVED": Retry.LATER,
 }
-"""Whether giving the command again helps, for error codes of other packages. Only those codes are
-here for which the exit code would give a wrong answer."""
+"""Whether a repetition helps, for error codes of other packages whose exit code would mislead."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Returns the facts of every error code, each code once and in alphabetical order. If both the
-    desk and the service use a code, its message is the desk's, and its exit codes are those of
-    both."""
+    """Returns the facts of every error code, once and in alphabetical order. For codes of both desk
+    and service, the desk's message is used."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         first = codes.setdefault(facts.code, facts)
@@ -303,8 +299,6 @@ def error_codes() -> tuple[ErrorCodeFacts, ...]:
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
-    """Yields the error codes of calls, of the wallet and of the service. To find them, one error of
-    each kind is translated into a CommandError."""
     from swapdesk.client import errors as client
     from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF

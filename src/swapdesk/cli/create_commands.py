@@ -198,8 +198,6 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """Returns a quote that was shown by this profile within the last hour: the service's answer
-    that contained it, and the quote. None if there is no such quote."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())

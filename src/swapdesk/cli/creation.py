@@ -146,8 +146,7 @@ class CreatedDocument(Struct, frozen=True):
 
 
 class CreateDryRunDocument(Struct, frozen=True):
-    """What would be posted to create an order: ``body`` is the request. ``checks`` are the
-    sentences of the checks that were made."""
+    """What would be posted to create an order, and a sentence for each check that was made."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry_run", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -166,8 +165,8 @@ class CreateDryRunDocument(Struct, frozen=True):
 
 
 class SwappedDocument(Struct, frozen=True):
-    """An on-chain swap. ``signed`` are the titles of everything that was signed. ``hash`` is None
-    if the venue settles the swap itself, without a transaction of the wallet."""
+    """An on-chain swap. ``signed`` are the titles of what was signed. ``hash`` is None if the venue
+    sends the transaction."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -253,9 +252,6 @@ class Creation:
         return Exit.DONE
 
     async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
-        """Checks the request and chooses a route. Returns three values: the intent, which is not in
-        the journal yet; the checked recipient and refund addresses; and lines about the tokens for
-        the review."""
         desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
@@ -274,9 +270,8 @@ class Creation:
     def _lock(
         self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
-        """Returns the intent, which fixes everything that the user confirms about the chosen route.
-        ``sender`` is the address that makes an on-chain swap; None if the order is paid by a
-        deposit."""
+        """Returns the intent, which fixes everything that the user confirms. ``sender`` is the
+        address that makes an on-chain swap."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
@@ -319,10 +314,8 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Accepts a created order whose output is lower than the confirmed output, if the output is
-        not below ``--min-out`` or if the user agrees. Returns the accepted order, whose deposit
-        address may be shown. Otherwise returns ``created`` unchanged; after a refusal, its address
-        stays hidden."""
+        """Asks the user to accept an order that pays less than confirmed. If refused, its deposit
+        address stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -466,8 +459,6 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
-        """Continues the swaps that an earlier run left unfinished, and prints the result of
-        each."""
         for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
@@ -499,8 +490,6 @@ class DexCreation(Creation):
         self._output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     async def _print_dry_run(self, sold: Token) -> int:
-        """Carries out everything up to the first signature, and prints what would be signed.
-        Returns exit code 9 if the wallet's own checks refuse it, otherwise 0."""
         output = self._output
         intent, _, _ = await self._chosen(sold)
         try:
@@ -553,8 +542,8 @@ def _payload_text(step: DryStep) -> list[str]:
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
-    """Returns the error for a deposit that was not paid. Its exit code is 8 if the payment was sent
-    or may have been sent, otherwise 9."""
+    """Returns the error for an unpaid deposit: exit 8 if the payment may have been sent, otherwise
+    9."""
     left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
         Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
@@ -618,10 +607,8 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Returns the error for an order whose deposit address stays hidden; ``reason`` is the sentence
-    that says why. ``missing`` is True if the service answered with this order, but does not know it
-    when asked again; the exit code is then 8, otherwise 9. The error also says whether the address
-    may be shown later."""
+    """Returns the error for an order whose deposit address stays hidden. ``missing`` means that the
+    service no longer knows the order (exit 8, otherwise 9)."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,
@@ -647,9 +634,8 @@ def review_lines(
     now: datetime,
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
-    """Returns the lines that the user reviews: what will be posted, and what was checked. The
-    recipient's address is shown in full, in groups. Its characters at the positions ``hidden`` are
-    dots, because the user is asked to type them."""
+    """Returns the lines that the user reviews. The recipient's characters at the positions
+    ``hidden`` are dots, because the user types them."""
     seconds = (intent.valid_until - now).total_seconds()
     profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
@@ -677,8 +663,6 @@ def review_lines(
 
 
 def _least(intent: Intent) -> str:
-    """Returns the least amount that arrives and why less is impossible; for a floating rate, a text
-    that says that no amount is promised."""
     least = confirmed_least(intent)
     if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
@@ -694,9 +678,8 @@ def _side(amount: str, token: TokenFacts) -> str:
 
 
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
-    """Makes the checks of the recipient and the refund address that do not depend on the route, so
-    that no quote is requested in vain. Returns the recipient's address. Raises the errors of
-    :func:`read_payees`."""
+    """Checks recipient and refund address before a quote is requested, and returns the recipient's
+    address. Raises the errors of :func:`read_payees`."""
     recipient = _read_recipient(desk, request, token_out, on_chain=request.on_chain)[0]
     _read_refund(desk, request, token_in, required=False)
     return recipient.address
@@ -705,10 +688,9 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
 def read_payees(
     desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
-    """Checks recipient, memo and refund address, and returns them. Raises CommandError: exit 2 if
-    an address does not belong to the chain or a memo is missing; exit 9 for an address that
-    imitates a known payee, for a deposit address of an order, and for a warning that was not
-    accepted."""
+    """Checks recipient, memo and refund address. Raises CommandError: exit 2 for an address of
+    another chain or a missing memo; exit 9 for an imitated payee, a deposit address, or a warning
+    not accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,
@@ -788,9 +770,6 @@ def _read_refund(
     field: str = "refund",
     what: str = "refund address",
 ) -> RecipientCheck:
-    """Returns the checked refund address with its memo: the memo from the command line, or
-    otherwise the memo that the address book has for the address. ``field`` and ``what`` name the
-    option and the address in errors. Raises the errors of :func:`read_payees`."""
     check = partial(
         check_refund,
         request.refund or "",
@@ -831,9 +810,8 @@ HOME = "in your wallet"
 
 
 async def fund_order(call: CliContext, order: str, account: str | None, yes: bool) -> None:
-    """Pays the deposit of an order and prints the payment. ``account`` is the name or address of
-    the payer; None stands for the first account that can pay on the chain. Raises CommandError if
-    the deposit was not paid."""
+    """Pays an order's deposit. ``account`` None means the first account that can pay. Raises
+    CommandError if the deposit was not paid."""
     await load_catalog(call)
     await settle(call)
     tracked = await find_order(call, order)

@@ -64,8 +64,7 @@ def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
 
 
 def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
-    """Runs a demonstration in a new sandbox made from its seed, prints it and returns it. The
-    sandbox is deleted at the end."""
+    """Runs a demonstration in a new sandbox and prints it. The sandbox is deleted at the end."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
     async def whole(place: Path) -> Demonstration:
@@ -117,17 +116,14 @@ def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
 
 
 class LinkSearchDocument(Struct, frozen=True, rename="camel"):
-    """The last line of a demonstration of a private send: whether a search of the blocks links
-    Alice and Bob, and what a watcher can still compare."""
+    """The last line of a private demonstration: whether a search of the blocks links Alice and
+    Bob."""
 
     link_search: Pane
     compared: tuple[Comparison, ...]
 
 
 class _Transcript:
-    """Prints the stages of a demonstration. A line that was printed for an earlier stage is not
-    printed again."""
-
     def __init__(self, output: Output, shown: Demonstration) -> None:
         self._output = output
         self._shown = shown
@@ -186,8 +182,8 @@ class PageDocument(Struct, frozen=True):
 
 
 def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
-    """Runs a demonstration. Prints its stages if ``told`` is True or ``file`` is None. Writes the
-    web page into ``file``, or to standard output if ``file`` is ``-``."""
+    """Runs a demonstration and writes its web page to ``file``; ``-`` is standard output. Prints
+    its stages if ``told`` or without a file."""
     if file is None:
         tell_demo(call.output, choice)
         return
@@ -213,8 +209,7 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
 
 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
-    """Returns a demonstration as an HTML page. ``record`` are its stages, ``about`` its headline.
-    The same record gives the same bytes."""
+    """Returns a demonstration as an HTML page. The same stages give the same bytes."""
     last = record[-1]
     islands, left_out = link_graph(last)
     return web_page(
@@ -233,8 +228,8 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 
 
 def _check_place(file: Path) -> None:
-    """Raises CommandError if the page must not be written to ``file``: its folder does not exist,
-    or there is already a file that is not the page of an earlier demonstration."""
+    """Raises CommandError if ``file`` exists and is not the page of an earlier demonstration, or if
+    its folder is missing."""
     with _writing(file):
         if not file.parent.is_dir():
             raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")

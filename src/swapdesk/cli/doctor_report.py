@@ -57,8 +57,8 @@ def report_doctor(call: CliContext) -> int:
 
 
 def examine(profile: str | None, clock: Clock) -> list[Finding]:
-    """Makes all checks and returns their findings, in the order in which problems should be
-    repaired. ``profile`` is the name of the profile, or None for the chosen one."""
+    """Makes all checks and returns their findings, in the order of repair. ``profile`` None means
+    the chosen profile."""
     home = find_home(os.environ)
     settings, misnamed = _settings(home, profile)
     findings = [
@@ -78,8 +78,6 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """Returns the settings of the profile and None. If they cannot be loaded, for example because
-    the profile does not exist, returns the sandbox's settings and a finding that says why."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:
@@ -96,8 +94,6 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 
 
 def _packages(settings: Settings) -> list[Finding]:
-    """Returns findings about missing packages: those of the desk, and those of the extras that this
-    profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
     extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
@@ -142,8 +138,6 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """Returns the findings of the function ``look``. If it fails because a package is missing or a
-    file cannot be read, returns one finding that says so."""
     try:
         return list(look())
     except ImportError as error:

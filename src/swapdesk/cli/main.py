@@ -79,9 +79,8 @@ COMMANDS: dict[str, str] = {
 package."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
-"""How many objects are allocated between two garbage collections while a command runs. Connecting
-imports modules that create 90,000 objects, none of which is garbage, so no collection should run
-during that time."""
+"""How many objects are allocated between two garbage collections. The modules that connecting
+imports must not cause one."""
 
 ENDS = "Exit codes: " + " | ".join(f"{end.value} {end.means}" for end in Exit) + "."
 
@@ -185,9 +184,8 @@ def commands() -> dict[str, click.Command]:
 def open_desk(
     call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
 ) -> int:
-    """Opens the desk's screens. ``demo`` is a demonstration to show, ``player`` a tape of keys to
-    play. Wrong settings do not prevent opening: the desk shows what is wrong with them. Returns the
-    exit code."""
+    """Opens the desk's screens and returns the exit code. ``player`` is a tape, a file of keys that
+    are pressed. Wrong settings are shown and prevent nothing."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -218,8 +216,7 @@ def open_desk(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code. This function prints the error that ends the
-    command; no other function prints errors."""
+    """Runs one command line and returns its exit code. The only place that prints errors."""
     import logging
 
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
@@ -240,8 +237,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> CommandError | None:
-    """Returns the CommandError to print for an error of a command; None if the error is a defect of
-    the program."""
+    """Returns the CommandError to print for an error of a command; None for a defect of the
+    program."""
     if isinstance(error, CommandError):
         return error
     if isinstance(error, click.ClickException):
@@ -261,8 +258,7 @@ def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> 
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
-"""Error numbers of a full disk or a closed stream. They are handled here in addition to ``Output``,
-because click prints the help and the version without using ``Output``."""
+"""Error numbers of a full disk or a closed stream, for output that click writes itself."""
 
 
 def _report_defect(output: Output, error: BaseException) -> int:
@@ -313,10 +309,8 @@ def main() -> NoReturn:
 
 
 def _leave(ended: Sequence[int]) -> None:
-    """Ends the process at once with the exit code in ``ended``. This is the last function that runs
-    at exit; all files and connections are closed by then. Ending here saves 7 ms, in which Python
-    would unload each module. Does nothing if ``ended`` is empty or an output cannot be written:
-    Python then ends as usual and reports the problem."""
+    """Ends the process at once, which saves the 7 ms in which Python unloads modules. Python ends
+    as usual if an output cannot be written."""
     if ended:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -336,8 +330,7 @@ def answer_shell() -> NoReturn:
 
 def load_libraries_lean() -> None:
     """Prevents libraries from importing parts that are not used, which would take a fifth of a
-    short command's time. These parts are the command line of httpx2, which imports rich and
-    pygments, and the pydantic plugins of all installed packages."""
+    short command's time."""
     sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
@@ -349,13 +342,12 @@ REMOVED: dict[str, str] = {
     "serve --replay": "start each test with swapdesk serve --sandbox --seed N",
     "support diff": "compare the two JSON files with diff",
 }
-"""Removed commands and options, each mapped to what to do instead. In a key, the last word was
-removed; the words before it are the command that had it."""
+"""Removed commands and options, each mapped to what to do instead."""
 
 
 def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError | None:
-    """Returns an error with exit 2 if the command line uses a removed command or option; None for
-    any other usage error."""
+    """Returns an error (exit 2) if the command line uses a removed command or option; otherwise
+    None."""
     context = getattr(error, "ctx", None)
     if context is None:
         return None

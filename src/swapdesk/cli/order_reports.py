@@ -79,8 +79,8 @@ if TYPE_CHECKING:
 
 
 class DepositFacts(Struct, frozen=True):
-    """The deposit to pay: amount, address and latest time. ``note`` is a sentence if the service
-    states a different amount; otherwise None."""
+    """The deposit to pay. ``note`` is a sentence if the service states a different amount;
+    otherwise None."""
 
     amount: Decimal
     note: str | None
@@ -92,9 +92,8 @@ class DepositFacts(Struct, frozen=True):
 
 
 class OrderDocument(Struct, frozen=True):
-    """One order with its state: where the money is, who acts next and until when. ``deposit`` says
-    what to pay. It is None if nothing is to be paid or if paying is not allowed; in the second
-    case, ``withheld`` says why."""
+    """One order with its state. ``deposit`` is None if nothing is to be paid, or if paying is not
+    allowed; then ``withheld`` says why."""
 
     PRINTED: ClassVar = {
         "serviceId": "tracked.service_id", "displayStatus": "display_status",
@@ -121,8 +120,8 @@ class OrderDocument(Struct, frozen=True):
 def order_document(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderDocument:
-    """Returns the JSON document of an order; ``now`` is the service's time. ``made`` are the
-    transactions that the journal has for the order."""
+    """Returns the JSON document of an order. ``now`` is the service's time; ``made`` are the
+    order's journaled transactions."""
     order = tracked.order
     return OrderDocument(
         tracked,
@@ -141,8 +140,8 @@ def order_document(
 def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> DepositFacts | None:
-    """Returns what to pay, where and until when; None if nothing is to be paid or if paying is not
-    allowed. ``made`` are the transactions that the journal has for the order."""
+    """Returns the deposit to pay; None if nothing is to be paid or paying is not allowed. ``made``
+    are the order's journaled transactions."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
@@ -205,8 +204,6 @@ def order_facts(
 
 
 def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """Returns pairs (label, value) that say where the deposit was paid to, worded so that nobody
-    pays it a second time; empty if no deposit was paid."""
     place = deposit_destination(tracked, made)
     if place is None:
         return []
@@ -218,8 +215,6 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """Returns pairs (label, value) with the hashes of the transactions that this desk sent for the
-    order. If the service names a different hash for the deposit, it is added."""
     rows = [
         (_HASHES[transaction.role], f"{transaction.hash}{_fate(order, transaction)}")
         for transaction in made
@@ -240,8 +235,6 @@ _HASHES = {
 
 
 def _fate(order: Order, transaction: OrderTransaction) -> str:
-    """Returns a remark to print after a transaction's hash: that it failed, or that it was sent but
-    the deposit has not arrived; empty for any other transaction."""
     if transaction.fate == "failed":
         return ", failed and moved nothing but its gas"
     return ", sent" if transaction.fate == "sent" and not deposit_arrived(order) else ""
@@ -254,8 +247,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """Returns pairs (label, value) that say what to pay: exact amount, complete address, memo and
-    deadline; empty if nothing is to be paid. With ``grouped``, the address is written in groups."""
+    """Returns labels and values of the deposit to pay: exact amount, complete address, memo,
+    deadline. Empty if nothing is to be paid."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -288,8 +281,6 @@ def order_row(
 
 
 def _came_back(order: Order, proceeds: Proceeds) -> str:
-    """Returns the refunded amount and the chain to which it was refunded. If the service states no
-    amount, the text says so."""
     text = _side(proceeds.amount, proceeds.symbol, order.in_token)
     if not unsaid(proceeds):
         return text
@@ -307,8 +298,7 @@ def _on(token: Token | None) -> str:
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4
 SHORTEST_NAME = 6
-"""The least number of characters of a part of an address, a hash or a request id by which an order
-is looked up."""
+"""The fewest characters of an address, hash or request id that an order is looked up by."""
 NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
 
 
@@ -324,8 +314,8 @@ class UnknownFacts(Struct, frozen=True, rename="camel"):
 
 
 class OrdersDocument(Struct, frozen=True):
-    """The orders of a profile. ``unreadable`` is the number of orders of the service that could not
-    be decoded and are missing from ``orders``."""
+    """The orders of a profile. ``unreadable`` counts the service's orders that could not be
+    decoded."""
 
     orders: tuple[OrderDocument, ...]
     total: int
@@ -334,8 +324,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the orders that the filter ``kept`` selects, sorted, as the service has them. If the
-    service cannot be asked, prints a message and returns the orders as the journal has them."""
+    """Returns the selected orders, sorted. If the service cannot be asked, prints a message and
+    uses the journal."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -368,8 +358,7 @@ def tell_left_out(call: CliContext) -> None:
 async def export_orders(
     call: CliContext, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
-    """Writes the orders that the filter ``kept`` selects in the format ``form`` to the file
-    ``out``, or to standard output if it is None."""
+    """Writes the selected orders to ``out``, or to standard output if it is None."""
     from swapdesk.flows.orders.order_export import export_bytes, write_export_file
 
     orders = await chosen_orders(call, kept, sort)
@@ -432,8 +421,8 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Prints a line for each call or payment whose outcome is unknown; the line says what may have
-    been done. If ``service_ids`` is given, only payments of these orders are printed."""
+    """Prints the calls and payments whose outcome is unknown. ``service_ids`` limits them to
+    payments of these orders."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
         pays = act.kind == "deposit"
@@ -459,9 +448,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order as the service has it now, or, if the service cannot be asked, as the
-    journal has it. ``order`` is the order's id, the beginning of the id, or an address, a hash or a
-    request id of the order."""
+    """Prints one order, from the journal if the service cannot be asked. ``order`` is its id, the
+    beginning of its id, or an address, hash or request id of it."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -479,8 +467,8 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Marks a failed order as dealt with, or removes this mark if ``undo`` is True, and prints the
-    order. Raises CommandError (exit 2) if the order has no failure that the user must deal with."""
+    """Marks a failed order as dealt with, or with ``undo`` as open again. Raises CommandError (exit
+    2) without a failure for the user."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -499,9 +487,8 @@ async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
 
 
 async def find_order(call: CliContext, name: str) -> TrackedOrder:
-    """Returns the order with the id ``name``, or whose id begins with ``name``. Raises
-    CommandError: exit 5 if neither the journal nor the service knows the order, exit 2 if several
-    ids begin with ``name``."""
+    """Returns the order whose id is ``name`` or begins with it. Raises CommandError: exit 5 if
+    there is none, 2 if there are several."""
     tracker = call.link.tracker
     service_id = _known_id(call, name)
     remembered = tracker.recall(service_id)
@@ -524,9 +511,6 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _not_known(name: str, how: str = "") -> CommandError:
-    """Returns the error for an order that was not found. ``how`` is a comma followed by what was
-    searched, such as ``, by id and hash``; it is inserted into the error's sentence, or may be
-    empty."""
     return CommandError(
         Exit.NOT_FOUND,
         NOT_FOUND,
@@ -538,10 +522,8 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """Returns the order that :func:`find_order` finds by its id, or otherwise the only order that
-    has ``name`` in an address, a hash or a request id. The journal and the service's list are
-    searched. Commands that pay an order do not use this function, because they accept only an
-    id."""
+    """Finds an order by its id, or by a unique address, hash or request id. Never used to pay:
+    payments accept only an id."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     service_id = _known_id(call, name)
@@ -563,8 +545,6 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """Returns the only known order id that begins with ``name``; ``name`` itself if there is none.
-    Raises CommandError (exit 2) if several ids begin with ``name``."""
     ids = call.desk.journal.orders.ids()
     if name in ids or len(name) < SHORTEST_PREFIX:
         return name
@@ -573,9 +553,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """Returns the only one of ``values``; None if there are none. Raises CommandError (exit 2) if
-    there are several. Its message begins with their number, followed by ``what``, such as "3 orders
-    begin with ab"."""
+    """Returns the only value, or None if there is none. Raises CommandError (exit 2) if there are
+    several."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

@@ -44,19 +44,17 @@ from swapdesk.flows.webhooks import (
 from swapdesk.wire.orders import DisplayStatus
 
 LOOK_SECONDS = 2.0
-"""Seconds between two calls to the service about an order that has ended according to the stream,
-while the service has not confirmed the end or a refund may still come."""
+"""Seconds between two calls about an order whose end or refund the service has not confirmed."""
 
 LOST_SECONDS = 4.0
-"""Seconds for which the service may be unreachable before the command looks for another running
-sandbox, or starts one if there is none."""
+"""Seconds without the service before the command looks for another sandbox, or starts one."""
 
 _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 
 
 class WatchedDocument(Struct, frozen=True):
-    """One line of ``orders watch``, printed for each change of an order. ``id`` is the order's id.
-    The members of ``order`` are printed beside ``id``, not inside an object of their own."""
+    """One change of an order, a line of ``orders watch``. The members of ``order`` are printed
+    beside ``id``."""
 
     MERGED: ClassVar = "order"
 
@@ -67,9 +65,9 @@ class WatchedDocument(Struct, frozen=True):
 async def watch_orders(
     call: CliContext, ids: Sequence[str], until: str, timeout: float | None
 ) -> int:
-    """Prints every change of the orders until all have ended; returns the exit code. With ``until``
-    set to ``refunded``, an expired or failed order has not ended before its refund. Raises
-    CommandError (exit 3) after ``timeout`` seconds."""
+    """Prints every change of the orders until all have ended, and returns the exit code.
+    ``until="refunded"`` also waits for refunds. Raises CommandError (exit 3) after ``timeout``
+    seconds."""
     await settle(call, TELLING_SECONDS)
     watched = dict.fromkeys([(await find_order(call, name)).service_id for name in ids])
     watch = _Watch(call, list(watched), refunded=until == "refunded")
@@ -133,8 +131,6 @@ class _Watch:
         return tracked.ended and not may_be_refunded
 
     async def _ask(self) -> None:
-        """Reads from the service those orders that have ended according to the stream or may still
-        be refunded. A profile without a key has no stream, so all open orders are read."""
         streams = not self._call.link.connection.read_only
         for name in self.open_ids():
             if streams and not ended(display_of(self._known(name).order)):
@@ -216,8 +212,6 @@ def _gone(url: str) -> CommandError:
 
 
 async def _until_interrupted(call: CliContext, webhooks: OrderWebhooks) -> None:
-    """Posts changes to the user's program until the command is interrupted, and starts the sandbox
-    again if it has stopped."""
     posting = asyncio.create_task(webhooks.run())
     try:
         while True:

@@ -24,8 +24,8 @@ from msgspec import UNSET, Struct
 from swapdesk.cli.command_error import UNSENT, CommandError, ErrorDocument
 
 SCHEMA_VERSION = 1
-"""The version of the schemas of all printed documents. It is raised when a field is removed or
-changes its meaning or type, but not when a field is added."""
+"""The version of all printed documents' schemas. A removed or changed field raises it, a new one
+does not."""
 
 _ESCAPE, _SIGNS = "swapdesk-escape", "swapdesk-signs"
 _SIGN = re.compile(
@@ -33,16 +33,13 @@ _SIGN = re.compile(
     # what stands for a control character.
     r"(?<!\S)[^\s\x00-\x7f](?!\S)|(?<!\w)−(?=[$\d])|(?<=\S)…(?!\w)|\ufffd"
 )
-"""Matches a sign that the program itself wrote, such as an arrow or a minus, by the characters
-around it. Characters within a name or a path do not match: if they were replaced by ASCII signs,
-the name could become another one."""
+"""Matches a sign that the program itself wrote, such as an arrow. Characters within a name never
+match, so names stay distinct."""
 
 
 def replace_closed() -> None:
-    """Replaces standard streams that the shell closed before the start, for example with ``>&-``.
-    Otherwise the next opened file would get the number of the closed stream, and messages could be
-    written into that file. Reading from the replacement returns nothing, messages are lost, and
-    writing data fails as on a full disk."""
+    """Replaces standard streams that the shell closed. Otherwise a file opened later would take
+    their number, and messages could be written into it."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -53,9 +50,8 @@ def replace_closed() -> None:
 
 
 def escape_foreign() -> None:
-    """Sets how the standard streams treat characters that their encoding lacks: the program's own
-    signs are written in ASCII, and other characters as JSON escapes. Input that cannot be decoded
-    gets replacement characters."""
+    """Makes the standard streams replace characters that their encoding lacks, instead of
+    failing."""
     for stream, errors in ((sys.stdout, _SIGNS), (sys.stderr, _SIGNS), (sys.stdin, "replace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -90,15 +86,13 @@ codecs.register_error(_SIGNS, _write_signs)
 
 
 class Exact(str):
-    """A text that somebody copies in order to pay, such as a memo. None of its characters is
-    replaced by an ASCII sign."""
+    """A text that somebody copies in order to pay, such as a memo. Never altered for the terminal's
+    encoding."""
 
     __slots__ = ()
 
 
 def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
-    """Returns the text as ``stream`` will print it, with replacements for characters that its
-    encoding lacks. The widths of columns are computed from this text."""
     if text.isascii():
         return text
     encoding = stream.encoding or "utf-8"
@@ -106,8 +100,8 @@ def _encodable(text: str, stream: TextIO, errors: str = _SIGNS) -> str:
 
 
 def silence(stream: TextIO) -> None:
-    """Discards what ``stream`` has buffered and everything written to it later, because a stream
-    that cannot be written would fail again when it is closed."""
+    """Discards what ``stream`` has buffered and all later output, so that closing it cannot
+    fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -123,8 +117,8 @@ Form = Literal["table", "plain", "json"]
 
 
 class ReaderLeft(Exception):
-    """Raised if the program that reads standard output has closed the pipe, as ``head`` does. This
-    is not an error of the command."""
+    """Raised if the reader of standard output has left, as ``head`` does. Not an error of the
+    command."""
 
 
 class OutputLost(Exception):
@@ -150,14 +144,12 @@ class Output:
 
     @property
     def to_person(self) -> bool:
-        """True if data is printed on a terminal."""
         return not self.json and (self._stdout or sys.stdout).isatty()
 
     @property
     def before_a_question(self) -> Output:
-        """The output for data that the user is asked about. If standard output is not a terminal,
-        or with ``--json``, this output writes to standard error, where the question is asked,
-        because nobody can agree to data that they do not see."""
+        """The output for data that the user is asked about. Unless a person reads standard output,
+        this is standard error, beside the question."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -166,8 +158,8 @@ class Output:
     # Data
 
     def document(self, value: Struct) -> None:
-        """Prints a document as JSON on one line. Its type must be one that ``cli.schemas`` knows.
-        Amounts are exact JSON numbers."""
+        """Prints a document as one line of JSON with exact numbers. Its type must be one that
+        ``cli.schemas`` knows."""
         self._json(document_text(value))
 
     # These print for people. With --json they print ``document`` alone, if there is one.
@@ -193,14 +185,9 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints a table; each column is as wide as its widest cell. The columns whose numbers are
-        in ``numbers`` are aligned on the decimal point. With ``--plain``, prints the sentences
-        ``plain`` or, without these, one sentence for each row. With ``--json``, only ``document``
-        is printed.
-
-        A table may be printed in several parts: every part gets the same minimum widths ``least``,
-        and only the first part is ``headed``.
-        """
+        """Prints a table. ``numbers`` are columns aligned on the decimal point. A table may come in
+        parts with the same minimum widths ``least``; only the first is ``headed``. ``--json``
+        prints only ``document``."""
         if self.form != "table":
             sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
             self.say(*sentences, document=document)
@@ -229,9 +216,8 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints labels and values, one pair on each line; pairs without a value are left out. With
-        ``--plain``, prints the sentences ``plain`` instead, if given. With ``--json``, only
-        ``document`` is printed."""
+        """Prints labels and values; pairs without a value are left out. ``--plain`` prints
+        ``plain``, ``--json`` only ``document``."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form != "table":
             sentences = [f"{label}: {value}" for label, value in shown] if plain is None else plain
@@ -247,9 +233,8 @@ class Output:
         self._json(_escaped(text))
 
     def file(self, content: bytes, *, document: Struct | None = None) -> None:
-        """Prints the content of a text file. If standard output is not a terminal, the bytes are
-        unchanged; on a terminal, characters that would control it are filtered. With ``--json``,
-        ``document`` is printed instead, if given."""
+        """Prints a text file: unchanged bytes for programs, filtered on a terminal. ``--json``
+        prints ``document`` instead."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -272,8 +257,8 @@ class Output:
     # Talk
 
     def talk(self, *sentences: str, document: Struct | None = None) -> None:
-        """Prints messages about the progress on standard error. With ``--json``, ``document`` is
-        printed on standard output instead; if it is None, the messages are printed all the same."""
+        """Prints progress on standard error. With ``--json``, prints ``document`` instead, if there
+        is one."""
         if document is not None and self.json:
             self.document(document)
             return
@@ -281,14 +266,13 @@ class Output:
             self._aside(safe_line(sentence))
 
     def hint(self, *sentences: str) -> None:
-        """Prints messages about the data or the next step on standard error; prints nothing with
-        ``--json``, because programs do not need them."""
+        """Prints messages about the next step on standard error; nothing with ``--json``."""
         if not self.json:
             self.talk(*sentences)
 
     def ask(self, question: str) -> str:
-        """Asks a question on standard error and returns one line of standard input. Returns an
-        empty text if the question could not be printed."""
+        """Asks a question on standard error and returns the answer; empty if the question could not
+        be printed."""
         self._aside(safe_line(question), end=" ")
         if self._unheard:
             # Nobody saw the question, so nothing that is read can be its answer.
@@ -299,9 +283,7 @@ class Output:
         return answer.strip()
 
     def failure(self, error: CommandError) -> None:
-        """Prints the error of a command on standard error: the cause, where the money is, and who
-        acts next, then the error code and the request id. With ``--json``, prints the error as a
-        document."""
+        """Prints the error of a command on standard error, as a document with ``--json``."""
         if self.json:
             stream = self._stderr or sys.stderr
             self._aside(_encodable(document_text(ErrorDocument(error)), stream, _ESCAPE))
@@ -363,9 +345,8 @@ def document_text(value: Struct) -> str:
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Returns the printed members of a record type: each printed name is mapped to the attribute
-    that has its value. ``PRINTED`` lists them; an entry such as ``plan.total`` means the attribute
-    ``total`` of the record in ``plan``. A type without ``PRINTED`` has all its fields printed."""
+    """Returns the printed members of a record type: each printed name with its attribute.
+    ``PRINTED`` lists them; without it, all fields are printed."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -374,9 +355,8 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """Returns the printed members of a record, by their printed names. Members without a value
-    (UNSET) are left out. If the record names a field in ``MERGED``, the members of that field's
-    value are put directly among the record's own, and replace those of the same name."""
+    """Returns the printed members of a record by name, without unset ones. The members of a field
+    in ``MERGED`` stand among its own."""
     merged = getattr(value, "MERGED", "")
     written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():
@@ -418,8 +398,6 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> bool:
-    """Returns True if the value consists only of texts, whole numbers, truth values, None, and
-    lists and dictionaries of these; False if any of them is of a subclass."""
     if type(value) is dict:
         return all(_plain(item) for item in value.values())
     if type(value) is list:
@@ -449,8 +427,6 @@ def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) 
 
 
 def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
-    """Returns a row of a table as a sentence: ``Row 1, amount 150, state ready.`` Empty cells are
-    left out."""
     text = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
     return f"{text[:1].upper()}{text[1:]}."
 

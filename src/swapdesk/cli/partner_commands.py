@@ -32,8 +32,7 @@ OVERRIDES = {
     "markup": "default_markup",
     "fixed-rates": "fixed_rates",
 }
-"""The overrides, which are terms of one account that differ from its tier. Each name, as the
-operator types it, is mapped to the name in the store."""
+"""Terms of one account that differ from its tier: the typed name and the name in the store."""
 
 _WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
@@ -41,9 +40,8 @@ _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 
 @reader
 def read_windows(value: str) -> tuple[int | None, ...]:
-    """Returns the numbers of calls allowed in a minute, an hour and a day, read from a text such as
-    ``5/20/50``. A ``-`` in the text, which keeps the present number, becomes None. Raises
-    click.BadParameter for any other text."""
+    """Returns the calls per minute, hour and day in a text such as ``5/20/50``; None for ``-``.
+    Raises click.BadParameter."""
     windows = _WINDOWS.fullmatch(value)
     if windows is None:
         raise click.BadParameter(

@@ -70,9 +70,8 @@ class DayOfPartner(Struct, frozen=True):
 
 
 class SumsDocument(Struct, frozen=True):
-    """The result of counting all orders anew. ``sums`` is the number of daily sums, ``differing``
-    names the wrong ones, and ``unentered`` is the number of finished orders without an entry in the
-    books. ``rebuilt`` is True if the sums were then corrected."""
+    """The result of counting all orders anew. ``unentered`` counts ended orders missing from the
+    books. ``rebuilt`` means that wrong sums were corrected."""
 
     sums: int
     differing: tuple[DayOfPartner, ...]
@@ -81,8 +80,7 @@ class SumsDocument(Struct, frozen=True):
 
 
 class BookedDocument(Struct, frozen=True):
-    """An entry that was booked, in US dollars. ``partner`` is None if the command named an order
-    instead of a partner."""
+    """A booked entry in US dollars. ``partner`` is None if the command named an order instead."""
 
     partner: str | None
     month: str
@@ -102,8 +100,8 @@ _REFUSALS = {
     "origin": ("BAD_ORIGIN", "origin"),
     "name": ("BAD_NAME", "name"),
 }
-"""The error that a command reports if the store refuses a change. Each reason of the store is
-mapped to the error code and the argument at fault."""
+"""The errors for changes that the store refuses: by its reason, the error code and the argument at
+fault."""
 
 
 class BackupDocument(Struct, frozen=True):
@@ -114,8 +112,8 @@ class BackupDocument(Struct, frozen=True):
 
 
 def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path | None) -> None:
-    """Copies the store of a service into ``file``. Raises CommandError: exit 5 if no service ever
-    ran here, exit 2 if the file exists."""
+    """Copies a service's store to ``file``. Raises CommandError: exit 5 without a store, 2 if the
+    file exists."""
     place = _place_of(call, data, config)
     if isinstance(place, Place):
         raise bad_input(
@@ -157,9 +155,8 @@ def run_on_store(
     data: Path | None,
     config: Path | None,
 ) -> int | None:
-    """Runs ``work`` on the store of a service. ``work`` gets the output, the store, and a record of
-    who acts and when, by the service's time. The store is that of the data directory ``data`` or of
-    the service file ``config``. Raises CommandError (exit 5) if no service ever ran here."""
+    """Runs ``work`` on a service's database, with the output and a record of who acts and when.
+    Raises CommandError (exit 5) if no service ever ran here."""
     place = _place_of(call, data, config)
 
     async def worked() -> int | None:
@@ -202,8 +199,6 @@ def run_on_store(
 
 
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
-    """Returns the service's data directory, or the address of its PostgreSQL database if the
-    service file ``config`` names one."""
     if config is not None and data is not None:
         raise bad_input(
             "USAGE",
@@ -225,8 +220,6 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
 
 
 async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
-    """Opens the store and returns it with the service's time. For a PostgreSQL database, the time
-    is this machine's. Raises SchemaError and StoreUnavailable."""
     if isinstance(directory, Place):
         try:
             return await Store.connect(directory), SystemClock().now()
@@ -238,8 +231,6 @@ async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
 
 
 def _file_in(directory: Path) -> Path:
-    """Returns the store's file in ``directory``. Raises CommandError (exit 5) if there is none
-    because no service ever ran there."""
     if not (directory / DATABASE).exists():
         raise CommandError(
             Exit.NOT_FOUND, "NO_STORE", f"No service has run in {directory} yet.", UNBOOKED
@@ -248,8 +239,6 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """Returns the name of the user who runs the command, or ``uid`` and the user's number if there
-    is no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -257,9 +246,8 @@ def _operator() -> str:
 
 
 def _service_time(directory: Path) -> datetime:
-    """Returns the time of the service that runs on ``directory``; its clock may be ahead of this
-    machine's. If no service runs there, returns this machine's time. Raises CommandError if the
-    service does not answer."""
+    """Returns the time of the service in ``directory``, whose clock may be ahead; without a running
+    service, this machine's time."""
     ready = find_running(directory)
     if ready is None:
         return SystemClock().now()
@@ -380,8 +368,6 @@ async def override_terms(
 
 
 def _typed(value: object) -> str:
-    """Returns the value of an override in the form in which the operator types it, such as
-    ``5/20/-`` or ``on``."""
     if isinstance(value, tuple):
         return "/".join("-" if calls is None else str(calls) for calls in value)
     if isinstance(value, bool):

@@ -23,9 +23,8 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Takes the options for the choice of a route out of the dictionary ``options`` and returns
-    them as quote options. Raises CommandError (exit 2) if they contradict each other, or if a
-    preset (options kept under a name) is given together with any of them."""
+    """Takes the choice of a route out of ``options``. Raises CommandError (exit 2) if options
+    contradict each other or a preset."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.choices import RouteType
 
@@ -70,8 +69,7 @@ _OF_ROUTES: dict[str, Any] = {
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """Returns the text of an amount unchanged, after checking that it is an amount. Raises
-    CommandError (exit 2) if it is not."""
+    """Returns the text unchanged. Raises CommandError (exit 2) if it is not an amount."""
     from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
     try:
@@ -89,8 +87,6 @@ def bad_amount(message: str, place: int, field: str) -> CommandError:
 
 
 def _percent(value: str) -> Decimal:
-    """Returns the percentage in ``value``, which must be written in plain digits. Raises
-    click.BadParameter otherwise. The caller checks the bounds."""
     try:
         percent = Decimal(value)
     except InvalidOperation:
@@ -179,8 +175,7 @@ def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
 
 
 class CreateRequest(Struct, frozen=True):
-    """The order that a command line asks for. ``buy`` is None for a private send, which pays out
-    the token sold."""
+    """The order that a command line asks for. ``buy`` is None for a private send."""
 
     amount: str
     sell: str
@@ -206,8 +201,7 @@ class CreateRequest(Struct, frozen=True):
     """The account that signs a swap on chains, by name or address; None for the first one that
     can."""
     on_chain: bool = False
-    """True if the wallet of this profile makes the swap on chains. The user chooses this by
-    ``--type dex`` alone, or by a quote of such a route."""
+    """True if the wallet of this profile makes the swap on chains."""
     slippage: Decimal | None = None
     dry_run: bool = False
     sender: str | None = None

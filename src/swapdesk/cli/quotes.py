@@ -77,9 +77,8 @@ _MOST_NAMED = 20
 
 
 def find_token(spec: str, desk: Desk, *, field: str) -> Token:
-    """Returns the only token that ``spec`` names; ``field`` is the argument that errors name.
-    Raises CommandError: exit 2 if several tokens match (the error lists a text to type for each),
-    exit 5 if none matches, exit 9 if the token is disabled."""
+    """Returns the only token that ``spec`` names. Raises CommandError: exit 2 for several, 5 for
+    none, 9 for a disabled token."""
     resolved = resolve(spec, desk.catalog)
     if resolved.token is None:
         raise CommandError(
@@ -101,8 +100,8 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """Returns the lines about a token that the review shows. Raises CommandError (exit 9) if the
-    token cannot be used, or if it has a warning and ``accepted`` is False."""
+    """Returns the token's lines for the review. Raises CommandError (exit 9) for an unusable token,
+    or a warning that is not ``accepted``."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -119,8 +118,8 @@ def usability(token: Token, desk: Desk) -> tuple[CheckLine, ...]:
 
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
-    """Returns the typed amount of a token. Raises CommandError (exit 2) for 0, for more decimals
-    than the token has, and for a text that is not an amount."""
+    """Returns the typed amount. Raises CommandError (exit 2) for 0, too many decimals, and anything
+    else."""
     from swapdesk.flows.quotes.quoting import typed_amount
     from swapdesk.wire.encoding.numbers import AmountError
 
@@ -131,9 +130,8 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
 
 
 class QuoteDocument(Struct, frozen=True):
-    """A quote as the service sent it, with values that the desk computed. ``net`` is the amount
-    that arrives and ``sends`` the amount that is paid, in whole tokens. ``waterfall`` is present
-    with ``--explain``."""
+    """A quote with values that the desk computed. ``net`` arrives and ``sends`` is paid in, both in
+    whole tokens. ``--explain`` adds ``waterfall``."""
 
     PRINTED: ClassVar = {
         "provider": "provider", "place": "row.place", "net": "row.key", "sends": "sends",
@@ -165,9 +163,8 @@ class TokenName(Struct, frozen=True):
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
-    """The quotes of an answer: usable ones, ranked, and unusable ones with the reason. If
-    ``receive`` is True, ``amount`` is the amount that arrives, otherwise the amount sold. ``cost``
-    is the number of calls that were charged to the limit of quotes."""
+    """Usable quotes, ranked, and unusable ones with the reason. ``receive`` means that ``amount``
+    arrives. ``cost`` is the number of calls charged to the quote limit."""
 
     asked_at: Moment
     sold: TokenName = field(name="from")
@@ -180,8 +177,8 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
 
 
 def say_waterfalls(output: Output, result: QuoteResult) -> None:
-    """Prints for each usable route how its output is computed, one sentence for each step, and a
-    remark if the steps do not add up."""
+    """Prints how each usable route's output is computed, and a remark if the steps do not add
+    up."""
     for row in result.ranking.rows:
         steps = waterfall(result, row)
         name = row.quote.swap_name or row.quote.swap or "two legs"
@@ -224,9 +221,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Asks for quotes, keeps them for later commands and prints them. ``account`` is the name or
-    address of the account that would sign an on-chain swap. Raises CommandError (exit 4) if no
-    route is usable."""
+    """Asks for quotes, keeps them for later commands and prints them. ``account`` would sign an
+    on-chain swap. Raises CommandError (exit 4) without a usable route."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -280,8 +276,6 @@ async def report_quotes(
 
 
 async def _sender(call: CliContext, named: str | None) -> str | None:
-    """Returns the address of the account ``named`` (a name or address); None if ``named`` is None.
-    Raises CommandError (exit 5) if there is no such account."""
     if named is None:
         return None
     from swapdesk.cli.wallet_session import account_named
@@ -345,13 +339,8 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """Returns the quote to use and the answer that contains it: the quote that the request names,
-    or else the best quote of a new answer.
-
-    Raises CommandError: exit 9 if the named quote has expired or is unusable, 5 if it was never
-    shown here, 4 if no route is usable, 3 if the loss of value exceeds the request's limit or is
-    unknown, or if less than ``--min-out`` arrives.
-    """
+    """Returns the named quote, else the best of a new answer. Raises CommandError: exit 9 if it is
+    expired or unusable, 5 if never shown here, 4 without a route, 3 if too little would arrive."""
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
@@ -460,15 +449,13 @@ def _named(call: CliContext, quote_id: str, query: QuoteRequest) -> tuple[QuoteR
 
 
 def _subject(request: QuoteRequest) -> tuple[object, ...]:
-    """Returns what a quote is about (tokens, amount, direction, private send or not), so that two
-    requests can be compared. Other options of a request are left out."""
     tokens = request.token_in.id, request.token_out.id
     return *tokens, request.amount, request.receive, request.private_send
 
 
 def require_value(result: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
-    """Raises CommandError (exit 3) if the loss of value exceeds ``limit`` percent or is unknown. If
-    ``limit`` is None, any loss is allowed."""
+    """Raises CommandError (exit 3) if the loss of value is unknown or exceeds ``limit`` percent.
+    None allows any loss."""
     if limit is None:
         return
     percent_lost = result.value_difference(row).percent
@@ -539,15 +526,13 @@ class QuoteCache(Struct, frozen=True):
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """Returns the answer that contained the quote with this id, and the quote; None if no such
-        quote is in the file."""
+        """Returns the stored answer with this quote, and the quote; otherwise None."""
         every = ((answer, quote) for answer in self._read() for quote in answer.quotes)
         return next((pair for pair in every if pair[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """Returns the answer that contained the quote with this id, ranked as of ``now``. Returns
-        None if no such quote is in the file, or if the catalogue no longer has one of its
-        tokens."""
+        """Returns the stored answer with this quote, ranked as of ``now``; None if the quote or one
+        of its tokens is gone."""
         shown = self.shown(quote_id)
         if shown is None:
             return None
@@ -568,8 +553,6 @@ class QuoteCache(Struct, frozen=True):
         return QuoteResult(answer.asked_at, answer.received_at, rank(ends, request, now), request)
 
     def _read(self) -> Sequence[CachedResult]:
-        """Returns the answers in the file, newest first; empty if the file is missing or cannot be
-        used."""
         try:
             content = read_private(self.path, limit=_LIMIT)
             return decode(CachedResults, content, side="client", max_bytes=_LIMIT).boards

@@ -214,8 +214,6 @@ def serve(
 
 
 def _alone(option: str) -> None:
-    """Raises CommandError (exit 2) if ``option`` is given together with an option that the
-    service's file has a setting for."""
     context = click.get_current_context()
     others = [
         parameter.opts[0]
@@ -271,9 +269,6 @@ def _until_told(file: Path, serve: Callable[[], None]) -> int:
 def _configured(
     file: Path, port: int | None = None, metrics_port: int | None = None
 ) -> ServiceConfig:
-    """Reads the service file. If ``port`` or ``metrics_port`` is given, it replaces that of the
-    file, because several processes on one machine may share the file. Raises CommandError (exit 2)
-    if the file is wrong."""
     from swapdesk.cli.sandbox_lifetime import require_extra
 
     require_extra("sandbox", "The service")
@@ -521,12 +516,10 @@ def demo(
     amount: str | None,
     token: str | None,
 ) -> int:
-    """Show how an order goes through exchanges and chains, stage by stage.
-
-    NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
-    Everything happens in the sandbox, with transactions on its chains. With --auto or --page a new
-    sandbox is made from --seed; only the page is kept of it.
-    """
+    """Show how an order goes through exchanges and chains, stage by stage. NAME is private (how
+    Alice pays Bob) or stuck (an order that fails, and how support finds it). Everything happens in
+    the sandbox, with transactions on its chains. With --auto or --page a new sandbox is made from
+    --seed and deleted afterwards; the page remains."""
     from swapdesk.flows.demo.demonstration import DemoChoice
 
     if call.settings(lenient=True).live:
@@ -551,9 +544,8 @@ def demo(
 
 
 class TapeDocument(Struct, frozen=True):
-    """The result of playing a tape (a file of keys to press). ``moments`` are the names of the
-    marked moments, ``files`` the files written. ``differ`` are the moments whose screen differs
-    from the expected one; None if no expectation was given."""
+    """The result of playing a tape, a file of keys to press. ``differ`` names the moments with an
+    unexpected screen; None without an expectation."""
 
     tape: str
     moments: list[str]

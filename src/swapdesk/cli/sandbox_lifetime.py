@@ -29,15 +29,12 @@ _NEEDS = {
     "postgres": ("A store in PostgreSQL", "or leave [store] out"),
     "service": ("Metrics", "or leave [metrics] out"),
 }
-"""For each extra (an optional part of the installation), two texts: what needs it, and what the
-user can do instead of installing it. The extra for metrics is listed, too, because a service that
-was installed with an earlier release may lack it."""
+"""For each optional extra of the installation: what needs it, and what the user can do instead."""
 
 
 def require_extra(extra: str, what: str = "") -> None:
-    """Raises CommandError (exit 2) if a package of the extra is missing; the error names the
-    command that installs it. ``what`` is the feature that needs the extra, as the error names it;
-    if it is empty, the error names the usual feature of this extra."""
+    """Raises CommandError (exit 2), with the command to install, if a package of the extra is
+    missing. ``what`` names the feature."""
     usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
         raise missing_extra(what or usual, lacking, extra, otherwise)
@@ -63,15 +60,13 @@ class SandboxLifetime:
         self._starting = asyncio.Lock()
 
     async def ready(self) -> Mapping[str, Any]:
-        """Returns the addresses and keys that the running sandbox states. Starts a sandbox if none
-        answers; may be called repeatedly. Raises CommandError: exit 2 if a sandbox that has to be
-        started lacks a package or refuses its directory, exit 7 if it does not become ready."""
+        """Returns the addresses and keys of the running sandbox, after starting one if needed.
+        Raises CommandError: exit 2 if it cannot start, 7 if it does not become ready."""
         async with self._starting:
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:
-        """Ends the sandbox if this process started it: by closing the pipe to it or, if it has not
-        ended after a few seconds, by killing it."""
+        """Ends the sandbox if this process started it; kills it if necessary."""
         own, self._own = self._own, None
         if own is None:
             return
@@ -137,8 +132,6 @@ class SandboxLifetime:
 
 
 def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
-    """Waits a few seconds for the end of a process that has closed its pipe. Returns its exit code;
-    None if it has not ended."""
     try:
         return ending.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:
@@ -146,8 +139,6 @@ def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
 
 
 def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
-    """Returns the first line that is read from a pipe; None if the pipe ends before a whole line
-    came, or if ``seconds`` have passed."""
     clock = SystemClock()
     until = clock.monotonic() + seconds
     line = bytearray()

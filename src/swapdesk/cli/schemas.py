@@ -40,8 +40,7 @@ ERROR = "command_error:ErrorDocument"
 
 @cache
 def document_types() -> dict[str, tuple[str, ...]]:
-    """Returns the types of documents that each command prints, by the command's name, as
-    ``module:Name``. Commands that print none are left out."""
+    """Returns the document types that each command prints, as ``module:Name``."""
     declared = {name: declared_of(command).prints for name, command in commands().items()}
     return {name: prints for name, prints in declared.items() if prints}
 
@@ -57,8 +56,8 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """Returns all schemas as one object: ``commands`` has the schema of each command by name,
-    ``error`` that of an error. Definitions that they share are in ``$defs``."""
+    """Returns all schemas as one object: ``commands`` by name, ``error``, and shared definitions in
+    ``$defs``."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
@@ -89,8 +88,6 @@ def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _definitions(types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
-    """Returns two values: a schema for each of ``types``, and the schemas of all types that occur
-    in them, by the type's name."""
     written: dict[type, type] = {}
     models: list[Any] = []
 
@@ -138,9 +135,8 @@ def structs_in(kind: type) -> set[type]:
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """Returns the type with each record type in it replaced by a new struct type that has only the
-    printed members. ``written`` gets an entry for each replaced type. Attributes that are not
-    printed are left out, because their types may have no schema."""
+    """Replaces each record type in ``hint`` by a struct that has only the printed members, and
+    notes the replacement in ``written``."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -160,8 +156,6 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
 
 
 def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
-    """Returns the default values of those members that a document may lack, each in a tuple, by
-    member name."""
     if hasattr(kind, "PRINTED"):
         return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
     return {
@@ -194,9 +188,6 @@ _MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
-    """Changes the schema of the record type ``kind`` so that the field ``merged`` is replaced by
-    the members of its value. In the printed document they are directly among the record's own
-    members."""
     written = next(member for member, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)
@@ -205,14 +196,12 @@ def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
 
 
 _NOT_SAID = ("title", "default")
-"""Keywords that are left out of a schema. ``title`` only repeats a name. ``default`` would be
-misunderstood as the value of a missing member."""
+"""Keywords that schemas omit. A ``default`` would read like the value of a missing member."""
 
 
 def _exact(schema: Any, words_keyword: str = "enum") -> Any:
-    """Returns the schema, changed so that it fits what is printed: amounts are numbers with all
-    digits, and objects may have further members. A fixed set of words is written under the keyword
-    ``words_keyword``. For the service's sets this is ``examples``, because those sets may grow."""
+    """Returns the schema as documents are printed: with exact numbers, and open to further
+    members."""
     if isinstance(schema, list):
         return [_exact(part, words_keyword) for part in schema]
     if not isinstance(schema, Mapping):

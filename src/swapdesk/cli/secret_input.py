@@ -31,10 +31,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 def read_secret(
     call: CliContext, what: str, descriptor: int | None, option: str, *, words: int = 0
 ) -> Secret:
-    """Returns the secret ``what``: read from the file descriptor if one is given, otherwise typed
-    at the terminal. If ``words`` is not 0, lines are read until there are so many words. Raises
-    CommandError (exit 2) if there is no descriptor and nobody can be asked; ``option`` is the
-    option that names the descriptor."""
+    """Returns a secret, read from the descriptor or typed. ``words`` is the number of words of a
+    mnemonic, 0 for one line. Raises CommandError (exit 2) if nobody can be asked."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
     if not call.interactive:
@@ -48,9 +46,8 @@ def read_secret(
 
 
 def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
-    """Returns the pass phrase of the wallet, from the descriptor ``--passphrase-fd`` or typed;
-    ``what`` names it in the question. Raises CommandError (exit 2) if there is no descriptor and
-    nobody can be asked."""
+    """Returns the wallet's pass phrase, read from a descriptor or typed. Raises CommandError (exit
+    2) if nobody can be asked."""
     if call.passphrase is None:
         phrase = read_secret(call, what, call.passphrase_fd, "--passphrase-fd")
         if call.passphrase_fd is None:
@@ -60,8 +57,8 @@ def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
 
 
 def new_passphrase(call: CliContext) -> Secret:
-    """Returns a new pass phrase for a wallet without accounts. It must be typed twice unless it
-    comes from a descriptor. Raises CommandError (exit 2) if the two differ."""
+    """Returns a new pass phrase, which is typed twice. Raises CommandError (exit 2) if the two
+    differ."""
     typed = call.passphrase_fd is None
     if typed and call.interactive:
         call.output.talk(
@@ -109,10 +106,8 @@ PASTED_WITHIN = 0.3
 
 
 def typed_lines(terminal: int, question: str, least: int) -> str:
-    """Returns the lines that a person types or pastes, without showing them. An empty line ends
-    reading; otherwise reading ends once there are ``least`` words and no further line follows at
-    once, so each word may be on its own line. Later input is dropped, so that no word of a secret
-    becomes the answer to the next question."""
+    """Returns the lines that a person types or pastes unseen: up to an empty line, or ``least``
+    words. Later input is dropped, so that no word of a secret answers the next question."""
     read = b""
     try:
         with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):
@@ -134,9 +129,8 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 
 @contextlib.contextmanager
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
-    """Switches off the terminal's modes ``flags``, such as echo, for a ``with`` block. ``when`` is
-    the constant of ``termios`` that says when the change takes effect. Typed input that was not
-    read is dropped at the end."""
+    """Switches off terminal modes such as echo for a ``with`` block. Unread input is dropped at its
+    end."""
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags
@@ -183,8 +177,7 @@ pressed."""
 
 
 def can_show() -> bool:
-    """Returns True if a person is at a terminal that has a second screen, so that a secret shown
-    there leaves no trace."""
+    """Returns True if a secret can be shown on a second screen, where it leaves no trace."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT
 
 
@@ -196,10 +189,8 @@ def show_secret(
     wait: Wait | None = None,
     seconds: int = HIDE_AFTER,
 ) -> None:
-    """Shows ``secret`` below the lines ``above`` on the terminal's second screen, for ``seconds``
-    or until a key is pressed. ``out`` is the file descriptor to write to, by default standard
-    output; ``wait`` waits for a key, by default on the keyboard. Raises ValueError if the secret is
-    not printable ASCII."""
+    """Shows ``secret`` on the terminal's second screen for ``seconds``, or until a key is pressed.
+    Raises ValueError unless it is printable ASCII."""
     if not all(0x20 <= byte < 0x7F for byte in secret):
         raise ValueError("a secret that is shown is printable ASCII")
     target = sys.stdout.fileno() if out is None else out
@@ -244,8 +235,6 @@ def _key_within(seconds: float) -> bool:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt within a ``with`` block, so that the secret
-    is hidden before the program ends."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

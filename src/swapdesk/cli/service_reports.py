@@ -76,8 +76,8 @@ class ChainsDocument(Struct, frozen=True):
 async def report_tokens(
     call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int
 ) -> None:
-    """Prints the tokens that match ``term``, at most ``limit``. ``chain`` and ``symbol`` narrow the
-    search. Raises CommandError: exit 5 if no token matches, 2 if the chain is unknown."""
+    """Prints at most ``limit`` tokens that match ``term``. Raises CommandError: exit 5 if none
+    matches, 2 for an unknown chain."""
     await load_catalog(call)
     catalog = call.desk.catalog
     if chain is not None and catalog.chain(chain) is None:
@@ -149,8 +149,8 @@ async def report_chains(call: CliContext) -> None:
 
 
 class LimitsDocument(Struct, frozen=True, rename="camel"):
-    """The limits of an account. ``limits`` has an entry for the minute, the hour and the day, for
-    quotes and for exchanges, each with the number of calls used."""
+    """The limits of an account on quotes and exchanges by minute, hour and day, each with the
+    number of calls used."""
 
     monthly_request_count: int
     limits: tuple[LimitGauge, ...]
@@ -277,8 +277,8 @@ async def report_weeks(call: CliContext) -> None:
 async def report_chart(
     call: CliContext, granularity: str, since: datetime | None, until: datetime | None
 ) -> None:
-    """Prints the volume by day or month: as a drawing for people, as points with ``--json``. The
-    service returns only a limited number of points, the latest ones (contract 12.5)."""
+    """Prints the volume by day or month. The service returns a limited number of points, the latest
+    ones (contract 12.5)."""
     output = call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
@@ -320,9 +320,9 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Makes one call of the API and prints its answer. Raises CommandError (exit 9) if the call
-    writes and the journal cannot record it. An answer that is not JSON, such as the page of a
-    captive portal, is an error; after a writing call, it leaves the outcome unknown."""
+    """Makes one call of the API and prints its answer. Raises CommandError (exit 9) if a writing
+    call cannot be journaled. After a writing call, an answer that is not JSON leaves the outcome
+    unknown."""
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)
@@ -401,8 +401,6 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 
 
 def _checked(body: bytes) -> bytes:
-    """Returns the body as compact JSON, without a byte order mark that an editor may have added.
-    Raises CommandError (exit 2) if it is not JSON."""
     with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
 

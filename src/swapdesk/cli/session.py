@@ -29,19 +29,17 @@ T = TypeVar("T")
 
 
 TELLING_SECONDS = 5.0
-"""The most seconds for which a command that creates nothing looks for the orders of earlier creates
-whose answers were lost. The service usually answers within this time. Proving that there is no
-order takes a minute, which only a command that creates waits for."""
+"""Seconds for which a command that only shows orders looks for those whose create call was never
+answered."""
 
 SETTLING_SECONDS = 75.0
-"""The most seconds for which a command that creates looks for the orders of earlier creates whose
-answers were lost, for all of them together."""
+"""Seconds for which a command that creates first looks for orders whose create call was never
+answered."""
 
 
 async def load_catalog(call: CliContext) -> None:
-    """Loads the token list from disk, and refreshes it from the service if it is old. Also prints
-    how many tokens are missing and the problems of the address book, because a command that names
-    tokens may also name addresses."""
+    """Loads the token list, from the service if it is old. Prints problems of the list and of the
+    address book."""
     await call.desk.catalog.load_in_steps()
     await call.desk.refresh_reference()
     tell_gap(call)
@@ -56,9 +54,8 @@ def tell_gap(call: CliContext) -> None:
 
 
 async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
-    """Looks for the orders of earlier creates whose answers were lost, for at most ``patience``
-    seconds, and prints what was found. A command calls this before it creates anything new. A
-    command that only shows orders passes :data:`TELLING_SECONDS`."""
+    """Looks for orders whose create call was never answered, for at most ``patience`` seconds. Must
+    come before anything new is created."""
     talk = call.output.talk
     if count := len(open_creates(call.desk.journal.ledger)):
         what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
@@ -95,8 +92,8 @@ async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
 
 
 async def reconnect(call: CliContext) -> None:
-    """Connects the desk to the sandbox that runs now; if none runs, starts one on the same data.
-    Does nothing on a live profile."""
+    """Connects the desk to the running sandbox, or starts one on the same data. Does nothing on a
+    live profile."""
     if call.sandbox is not None:
         ready = await call.sandbox.ready()
         await call.desk.connect(sandbox_connection(ready, call.desk.settings))
@@ -109,10 +106,8 @@ def _pair(intent: Intent) -> str:
 def run_session(
     call: CliContext, work: Callable[[CliContext], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
-    """Runs ``work`` on the desk of the chosen profile, connected to its service, and returns its
-    result. The desk is ``call.desk``. Raises CommandError if the desk cannot be opened. With
-    ``from_journal``, an unusable journal is such an error, too, because the result of ``work``
-    would be wrong."""
+    """Runs ``work`` on a connected desk. Raises CommandError if the desk cannot be opened or, with
+    ``from_journal``, if its journal is unusable."""
     return asyncio.run(_worked(call, work, from_journal))
 
 
@@ -156,8 +151,6 @@ async def _worked(
 
 
 def _pay_calls(call: CliContext) -> None:
-    """Sets how payments for single calls are announced and agreed to in this command, and how the
-    wallet is unlocked for them."""
     from swapdesk.cli.secret_input import read_passphrase
 
     payer = call.desk.payer

@@ -44,9 +44,8 @@ from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 
 
 class CaseListDocument(Struct, frozen=True, rename="camel"):
-    """The result of a search: how the text was read, where orders were searched, and the cases of
-    the orders found. If none was found, ``reply`` and ``escalation`` are messages to the customer
-    and to the service."""
+    """The result of a search: how the text was read, and the cases found. Without any, ``reply`` is
+    for the customer and ``escalation`` for the service."""
 
     read_as: tuple[Reading, ...]
     searched: tuple[Searched, ...]
@@ -58,10 +57,8 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
 async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
-    """Finds the orders that ``text`` refers to, with at most ``reads`` calls of the service, and
-    prints their diagnosis. With ``whole``, also prints how the text was read and which places were
-    searched. If the home has no list of chains and tokens, it is loaded first; this does not count
-    as one of the calls."""
+    """Finds the orders that ``text`` refers to, with at most ``reads`` calls, and prints their
+    diagnosis. ``whole`` adds how the text was read and where it was searched."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
@@ -98,8 +95,6 @@ inspect = partial(report_search, whole=True)
 
 
 async def _load_catalog(call: CliContext) -> None:
-    """Loads chains and tokens from disk or, if there are none, from the service. If the service
-    cannot be asked, prints a message and continues without them."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -112,8 +107,6 @@ async def _load_catalog(call: CliContext) -> None:
 
 
 async def _read_again(call: CliContext, service_id: str) -> None:
-    """Reads an order from the service, because the state in the journal may be old if no desk has
-    followed the order. If the service cannot be asked, prints a message."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
     tracked = tracker.recall(service_id)
     if tracked is None or tracked.archived(now):
@@ -204,7 +197,6 @@ def _tell(
 
 
 def _tell_nothing(call: CliContext, search: OrderSearch) -> None:
-    """Prints the messages to the customer and to the service, for a search that found nothing."""
     output, reply, escalation = call.output, search.reply, search.escalation
     output.say(
         *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),

@@ -44,9 +44,8 @@ IN_SANDBOX = "in the sandbox; none of it is real"
 def play_tape(
     call: CliContext, file: Path, headless: bool, check: Path | None, record: Path | None
 ) -> int:
-    """Plays the tape in ``file``. ``record`` is the folder to which the result is written,
-    ``check`` the file with the expected texts. Raises CommandError: exit 3 if an awaited text never
-    came, 10 if the result differs from ``check``."""
+    """Plays a tape of keys. ``record`` is the folder for the result, ``check`` the file with
+    expected texts. Raises CommandError: exit 3 if a text never came, 10 for a difference."""
     _require_sandbox(call)
     player = Player(_read_tape(file), alone=headless)
     expected = None if check is None else _read_expected(check)
@@ -74,7 +73,6 @@ def play_tour(call: CliContext) -> int:
 
 
 def _require_sandbox(call: CliContext) -> None:
-    """Raises CommandError (exit 9) on a live profile."""
     settings = call.settings(lenient=True)
     if settings.live:
         raise own_refusal(
@@ -86,8 +84,8 @@ def _require_sandbox(call: CliContext) -> None:
 
 
 def play_repeatable(player: Player, seed: int = SEED) -> int:
-    """Plays a tape in a new home and a new sandbox that behave the same at every run and do not
-    wait in real time. Returns the exit code of the desk."""
+    """Plays a tape in a new home and sandbox that behave the same every time. Returns the desk's
+    exit code."""
     require_extra("sandbox")
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
@@ -126,9 +124,7 @@ def _read_tape(path: Path) -> Tape:
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
-    """Returns at most ``most`` + 1 bytes of a file, so that the caller notices a file that is too
-    large. ``field`` is the option that an error names. Raises CommandError (exit 2) if the file
-    cannot be read."""
+    """Returns at most ``most`` + 1 bytes, so that the caller notices a file that is too large."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:
@@ -136,8 +132,6 @@ def _read(path: Path, most: int, field: str) -> bytes:
 
 
 def _read_expected(check: Path) -> dict[str, str]:
-    """Returns the texts in the file ``check``, by the names of the moments at which they are
-    expected. Raises CommandError (exit 2) if the file has none."""
     content = _read(check, MOST_TEXT, "check")
     if len(content) <= MOST_TEXT and (moments := read_moments(content)):
         return moments
@@ -145,8 +139,6 @@ def _read_expected(check: Path) -> dict[str, str]:
 
 
 def _require_played(call: CliContext, player: Player) -> None:
-    """Raises CommandError if the tape was not played to its end: exit 3 if an awaited text never
-    came, 2 if the tape would type a secret, 10 if the desk was left early."""
     if (failure := player.failure) is not None:
         call.output.report(failure.screen)
         waited = isinstance(failure, NeverCame)
@@ -195,8 +187,6 @@ def _tell(
 
 
 def _difference(name: str, expected: str | None, shown: str | None) -> str:
-    """Returns the rows of a moment in which the expected and the shown text differ, one row on each
-    line."""
     if expected is None or shown is None:
         return f"{name}: {'not expected' if expected is None else 'never marked'}"
     rows = difflib.unified_diff(

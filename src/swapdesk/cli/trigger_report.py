@@ -54,16 +54,16 @@ class AnswersDocument(Struct, frozen=True):
 
 
 def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]]) -> T:
-    """Runs ``work`` on the desk connected to a sandbox. Raises CommandError (exit 2) on a live
-    profile, before its service is asked."""
+    """Runs ``work`` on the desk of a sandbox. Raises CommandError (exit 2) on a live profile,
+    before its service is asked."""
     if call.settings().live:
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
     return run_session(call, work)
 
 
 async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
-    """Sets the fault whose name is the command's name, and prints it. Raises CommandError: exit 2
-    if there is no such fault or target, 4 if it is too late for the fault."""
+    """Sets the fault named like the command. Raises CommandError: exit 2 for an unknown fault or
+    target, 4 if it is too late."""
     await load_catalog(call)
     name = click.get_current_context().info_name or ""
     members = {key: value for key, value in given.items() if value is not None}
@@ -93,8 +93,8 @@ async def report_cleared(call: CliContext) -> None:
 
 
 async def report_clock(call: CliContext, step: str) -> None:
-    """Moves the sandbox's clock forward by ``step`` and prints its new time. Raises CommandError
-    (exit 2) if ``step`` is not of the form ``+1h``."""
+    """Moves the sandbox's clock forward. Raises CommandError (exit 2) unless ``step`` is of the
+    form ``+1h``."""
     try:
         now = await _accepted(Triggers(call.desk).advance(step))
     except FaultRefused as problem:
@@ -103,8 +103,8 @@ async def report_clock(call: CliContext, step: str) -> None:
 
 
 async def report_run(call: CliContext) -> None:
-    """Makes the practice orders and prints them. Raises CommandError (exit 9) if a case cannot be
-    set up; the orders made until then remain."""
+    """Makes the practice orders. Raises CommandError (exit 9) if one cannot be made; the others
+    remain."""
     await load_catalog(call)
     await settle(call)
     output, played = call.output, []
@@ -128,8 +128,6 @@ def report_answers(output: Output) -> None:
 
 
 async def _accepted(asked: Awaitable[T]) -> T:
-    """Returns the result of ``asked``, a call to the sandbox. Raises CommandError: exit 4 if the
-    sandbox refuses, 5 if it does not know the target."""
     try:
         return await asked
     except ApiError as error:

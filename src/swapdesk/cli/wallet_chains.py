@@ -69,12 +69,11 @@ class AllowancesDocument(Struct, frozen=True):
 
 
 class BalanceTable:
-    """Prints balances as one document or as a table. On a terminal, the table is printed in parts,
-    chain by chain, because a person would otherwise wait for the slowest chain."""
+    """Prints balances as one document or as a table; on a terminal, chain by chain as they
+    answer."""
 
     WHOLE, REST = 9, 19
-    """Widths of the column of amounts in all parts of the table, in characters: ``WHOLE`` before
-    the decimal point, ``REST`` for the point and the digits after it."""
+    """Characters before the decimal point, and from the point on, in the column of amounts."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -83,9 +82,8 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints the chains that have answered and are not printed yet. ``holdings`` are all chains
-        in the order of the table; a chain is printed only when all chains before it have
-        answered."""
+        """Prints the chains that have answered, in the order of ``holdings``. A chain waits for
+        those before it."""
         if self._least is None:
             names = max((cells(_holder(chain)) for chain in holdings), default=0)
             chains = max((cells(chain.chain_name) for chain in holdings), default=0)
@@ -126,8 +124,6 @@ class BalanceTable:
         self._headed = self._headed or bool(held)
 
     def _aligned(self, amount: str) -> str:
-        """Returns the amount padded with spaces, so that the decimal points of all parts of the
-        table are below each other."""
         if self._least is None:
             return amount
         whole, rest, _ = split_at_point(amount)
@@ -135,8 +131,6 @@ class BalanceTable:
 
 
 def _holder(holdings: ChainHoldings) -> str:
-    """Returns the name of the account with these balances: ``trading``, or ``smart account of
-    trading``."""
     return (
         holdings.account.name
         if holdings.smart is None
@@ -145,8 +139,6 @@ def _holder(holdings: ChainHoldings) -> str:
 
 
 def _unread(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> list[str]:
-    """Returns a sentence for each chain that could not be read: why, where the money on it is, and
-    who acts next."""
     return [
         f"{read.chain_name} could not be read: {read.problem}. What is there stays there."
         f" Next {read.next or 'you: give the command again'}."
@@ -162,9 +154,8 @@ def allowed_words(allowance: Allowance) -> str:
 
 
 def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Returns the name of the venue that the spender belongs to, or ``not known here``; for an
-    allowance by Permit2, also the time when it ends. ``named`` returns the name of the venue with a
-    given code; None if there is none."""
+    """Returns the venue of the spender, or ``not known here``; for Permit2 also the expiry.
+    ``named`` returns the name of a venue code."""
     who = named(allowance.venue) or "not known here"
     return (
         f"{who}, by Permit2 until {iso(allowance.ends)}"
@@ -174,8 +165,8 @@ def spender_words(allowance: Allowance, named: Callable[[str | None], str | None
 
 
 async def show_balances(call: CliContext, account: str | None) -> int:
-    """Prints the balances of one account, or of all if ``account`` is None. Returns exit code 7 if
-    a chain could not be read, otherwise 0."""
+    """Prints the balances of one account, or of all for None. Returns 7 if a chain could not be
+    read, otherwise 0."""
     output, wallet = call.output, call.desk.wallet
     whose = await account_or_all(wallet, account)
     table = BalanceTable(output)
@@ -194,8 +185,8 @@ async def show_balances(call: CliContext, account: str | None) -> int:
 
 
 async def show_allowances(call: CliContext, account: str | None) -> int:
-    """Prints the allowances of one account, or of all if ``account`` is None. Returns exit code 7
-    if a chain could not be read, otherwise 0."""
+    """Prints the allowances of one account, or of all for None. Returns 7 if a chain could not be
+    read, otherwise 0."""
     output, wallet = call.output, call.desk.wallet
     reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
@@ -249,8 +240,8 @@ class TransactionsDocument(Struct, frozen=True):
 
 
 class ReplacedDocument(Struct, frozen=True):
-    """The result of ``bump`` or ``cancel``. ``hash`` is the transaction that replaces ``bumped`` or
-    ``cancelled``; None if no replacement was necessary."""
+    """The result of ``bump`` or ``cancel``. ``hash`` is the replacement; None if none was
+    necessary."""
 
     hash: str | None
     bumped: str | UnsetType = UNSET
@@ -268,8 +259,8 @@ class RevokedDocument(Struct, frozen=True):
 
 
 class TakenFacts(Struct, frozen=True):
-    """An amount of a token that was withdrawn. ``prepaid`` is True if the amount was not in the
-    smart account itself, but kept for its gas by the EntryPoint contract."""
+    """A withdrawn amount. ``prepaid`` means that the EntryPoint contract held it for the smart
+    account's gas."""
 
     PRINTED: ClassVar = {
         "symbol": "sum.symbol", "contract": "sum.contract", "amount": "sum.amount",
@@ -280,8 +271,8 @@ class TakenFacts(Struct, frozen=True):
 
 
 class WithdrawalDocument(Struct, frozen=True):
-    """The amounts that were withdrawn from a smart account to ``account``. ``deployment`` is the
-    transaction that created the smart account; None if the smart account existed before."""
+    """What was withdrawn from a smart account to its owner. ``deployment`` is the transaction that
+    created the smart account, if it was new."""
 
     account: str
     chain: str
@@ -313,9 +304,8 @@ async def list_transactions(call: CliContext, waiting: bool) -> None:
 async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
-    """Replaces a waiting transaction: cancels it, or sends it with a higher fee, as ``kind`` says.
-    Raises CommandError unless this is achieved: exit 10 if the replacement was executed but failed,
-    9 if the transaction cannot be replaced, 8 while neither transaction was executed."""
+    """Replaces a waiting transaction as ``kind`` says. Raises CommandError unless it succeeds: exit
+    10 if the replacement failed, 9 if none is possible, 8 while neither is executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -346,9 +336,8 @@ async def revoke_allowance(
     permit2: bool | None,
     yes: bool,
 ) -> None:
-    """Ends an allowance. ``token`` is a symbol or contract; ``spender`` is an address, or the code
-    or name of a venue. ``permit2`` is True for an allowance by Permit2, False for a direct one, and
-    None for either. Raises CommandError if no allowance fits, or if several do."""
+    """Ends an allowance. ``permit2`` is True for one by Permit2, False for a direct one, None for
+    either. Raises CommandError unless exactly one fits."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None:
@@ -410,10 +399,9 @@ async def withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    """Withdraws ``token`` (a symbol or contract), or everything if it is None, from the smart
-    account to its owner. Raises CommandError unless the owner received it: exit 5 if there is
-    nothing to withdraw, 9 for a refusal, 10 for a failed transaction, 8 while a transaction was
-    sent and has no result."""
+    """Withdraws ``token``, or everything if it is None, from the smart account to its owner. Raises
+    CommandError: exit 5 if there is nothing, 9 if refused, 10 if failed, 8 while the outcome is
+    open."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
@@ -464,8 +452,6 @@ async def withdraw(
 
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
-    """Returns lines that say what the smart account has, and how many transactions are needed to
-    withdraw it."""
     lines = [
         f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
         *(f"  {_words(taken)}" for taken in step.taken),
@@ -481,9 +467,8 @@ def _words(taken: Sum) -> str:
 
 
 class PolicyFacts(Struct, frozen=True):
-    """The rules of the spending policy. A list that is None allows everything; if ``until`` is
-    None, the policy has no end. If ``callPayees`` is None, payments for API calls may go to any
-    payee, and the wallet asks only when the payee changes."""
+    """The rules of the spending policy. None in a list allows everything. Without ``callPayees``,
+    API calls may pay any payee, and the wallet asks when it changes."""
 
     PRINTED: ClassVar = {"limits": "limits", "until": "until", "policy": "policy"}
     MERGED: ClassVar = "policy"
@@ -497,9 +482,8 @@ class PolicyFacts(Struct, frozen=True):
 
 
 class PolicyDocument(Struct, frozen=True):
-    """The spending policy. If ``policy`` is None, there is none, and everything that the user
-    confirms is signed. ``problem`` is a sentence if the file differs from the policy that was set;
-    then nothing is signed."""
+    """The spending policy. Without one, everything that the user confirms is signed. ``problem``
+    means that the file was changed; then nothing is signed."""
 
     policy: PolicyFacts | None
     problem: str | None
@@ -512,8 +496,8 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 async def set_policy(
     call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Changes the given rules of the spending policy and prints the policy. With ``anew``, rules
-    that are not given are dropped. Raises CommandError (exit 2) if no rule is given."""
+    """Changes the given rules of the spending policy; ``anew`` drops the others. Raises
+    CommandError (exit 2) if no rule is given."""
     wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}

@@ -23,8 +23,7 @@ FORMS = {
 """The forms in which a key can be imported: for each name on the command line, the wallet's
 name."""
 MOST_GAS_COINS = 100
-"""The most gas that can be typed, in whole coins. A larger number is probably a typing error and is
-refused."""
+"""The most gas that can be typed, in whole coins. More is probably a typing error."""
 
 
 @click.group()
@@ -38,8 +37,8 @@ def wallet() -> None:
 
 @reader
 def read_coins(value: str) -> int:
-    """Reads a number of whole coins of an EVM chain, written in plain digits; returns the amount in
-    wei. Raises click.BadParameter for any other text."""
+    """Reads a number of whole EVM coins and returns wei. Raises click.BadParameter for any other
+    text."""
     whole, _, part = value.partition(".")
     if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
         raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")

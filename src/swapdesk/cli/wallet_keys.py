@@ -45,8 +45,7 @@ from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 FEWEST_WORDS = 12
 """The least number of words in a mnemonic."""
 OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
-"""The kind of account that each form of key leads to. A mnemonic is missing here because it leads
-to both kinds."""
+"""The kind of account that each form of key leads to. A mnemonic leads to both kinds."""
 
 
 class AccountDocument(Struct, frozen=True):
@@ -95,9 +94,8 @@ async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: st
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
-    """Returns the pass phrase for a new key of the wallet. The sandbox keeps the pass phrase of its
-    own wallet. For a live wallet, the user types it; if the wallet has no account yet, the user
-    chooses a new pass phrase."""
+    """Returns the pass phrase for a new key. For a live wallet without accounts, the user chooses
+    one."""
     if not wallet.live:
         if call.passphrase_fd is not None:
             raise bad_input(
@@ -132,9 +130,8 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Imports a key: prints the addresses that it leads to, and keeps the one that the user
-    confirms. ``file`` has the key; otherwise it is read from the descriptor ``secret`` or typed.
-    ``theirs`` is the descriptor with the pass phrase of a keystore file."""
+    """Imports a key from ``file``, the descriptor ``secret``, or typed, and keeps the account that
+    the user confirms. ``theirs`` is the descriptor with a keystore's pass phrase."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:
@@ -170,9 +167,6 @@ def _file_secret(path: Path) -> Secret:
 
 
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
-    """Prints the addresses that a key leads to, and returns the one that the user wants to keep. If
-    there are several, the user types the number of one. Raises CommandError if the user keeps
-    none."""
     output = call.output
     if yes:
         if len(choices) == 1:
@@ -204,9 +198,8 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 async def export_key(
     call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
 ) -> None:
-    """Exports a key after the user typed a phrase: to the file ``out``, which only its owner can
-    read, or to a pipe; on a terminal, the key is shown for half a minute. ``confirm`` is the phrase
-    if it is in the command line."""
+    """Exports a key in plain text after a typed phrase: to a file for the owner alone, to a pipe,
+    or for half a minute to a terminal. ``confirm`` is the phrase from the command line."""
     kept = account_named(await wallet.accounts(), account)
     wanted = export_phrase(kept.address)
     on_screen = _goes_to_screen(call, out)
@@ -235,9 +228,8 @@ async def export_key(
 
 
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
-    """Returns True if the key will be shown on a terminal, False if it goes to a file or a pipe.
-    Raises CommandError (exit 2) if the terminal would keep the key in its scrollback, or if the
-    file ``out`` exists."""
+    """Returns True if the key will be shown on a terminal. Raises CommandError if the terminal
+    would keep it in its scrollback."""
     if out is not None:
         if os.path.lexists(out):
             raise bad_input(
@@ -275,8 +267,8 @@ def _give(
 
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
-    """Locks the wallet, so that no process has its keys open. Raises CommandError (exit 9) if
-    another desk uses the wallet. Keys that a command opens are closed when the command ends."""
+    """Makes sure that no process has the wallet's keys open. Raises CommandError (exit 9) if
+    another desk uses the wallet."""
     accounts = await wallet.accounts()
     if accounts.read_only:
         raise CommandError(

@@ -62,9 +62,8 @@ def run_on_chains(
     *,
     fill: bool = False,
 ) -> T:
-    """Runs ``work`` on a connected desk with a wallet that can sign, and returns its result. In the
-    sandbox, missing accounts are created first. The faucet pays to new accounts and, with ``fill``,
-    to empty ones."""
+    """Runs ``work`` on a connected desk with a wallet that can sign. In the sandbox, creates
+    missing accounts; ``fill`` also fills empty ones."""
 
     async def whole(call: CliContext) -> T:
         from swapdesk.client.errors import NotPaid
@@ -87,9 +86,8 @@ def run_on_chains(
 
 
 async def make_ready(call: CliContext, *, fill: bool = False) -> None:
-    """In the sandbox, creates missing accounts of the wallet and lets the faucet pay to them; with
-    ``fill``, also to empty ones. For a live wallet, raises CommandError (exit 2) if no node of a
-    chain is configured."""
+    """In the sandbox, creates and funds missing accounts; ``fill`` also funds empty ones. On a live
+    profile, raises CommandError (exit 2) without a node of any chain."""
     output, wallet = call.output, call.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
@@ -120,8 +118,8 @@ async def make_ready(call: CliContext, *, fill: bool = False) -> None:
 
 
 async def unlock(call: CliContext) -> None:
-    """Opens the keys of the wallet, after asking for the pass phrase if it is needed. Prints which
-    key files stay closed, and why."""
+    """Opens the wallet's keys, asking for the pass phrase if needed. Prints which key files stay
+    closed, and why."""
     wallet = call.desk.wallet
     closed = await wallet.unlock(passphrase_of(call, wallet))
     call.output.talk(
@@ -130,16 +128,15 @@ async def unlock(call: CliContext) -> None:
 
 
 def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
-    """Returns the pass phrase of the wallet, read from the descriptor or typed. Returns None for
-    the sandbox's wallet if no descriptor is given, because the sandbox keeps its pass phrase
-    itself."""
+    """Returns the wallet's pass phrase, read from a descriptor or typed; None if the sandbox keeps
+    it."""
     wanted = wallet.live or call.passphrase_fd is not None
     return read_passphrase(call) if wanted else None
 
 
 def account_named(accounts: Accounts, named: str) -> Account:
-    """Returns the account with the address or name ``named``. Raises CommandError: exit 5 if there
-    is none, 2 if several have this name."""
+    """Returns the account with this address or name. Raises CommandError: exit 5 if there is none,
+    2 for several."""
     of_address = [
         account for account in accounts.accounts if account.address.lower() == named.lower()
     ]
@@ -157,9 +154,8 @@ def account_named(accounts: Accounts, named: str) -> Account:
 def account_on(
     accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
 ) -> Account:
-    """Returns the account ``named`` (a name or address); if that is None, the first account of the
-    kind ``kind``. ``chain`` is the chain's name and ``field`` the option, for errors. Raises
-    CommandError: exit 5 if there is no such account, 2 if it is of another kind."""
+    """Returns the account ``named``, or for None the first of the kind. Raises CommandError: exit 5
+    if there is none, 2 for another kind."""
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:
@@ -191,9 +187,8 @@ def says_yes(output: Output, question: str) -> bool:
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Prints what is to be signed and asks the user to agree. If the review demands a phrase, the
-    user must type that phrase; otherwise the word ``sign``, which is not asked for if ``yes`` is
-    True. Returns None if the user does not agree."""
+    """Shows what is to be signed and asks the user to agree. ``yes`` answers in advance, except
+    where the review demands a typed phrase. None means refused."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -204,9 +199,8 @@ async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None
 async def require_consent(
     output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED
 ) -> None:
-    """Asks the user like :func:`consent`, and returns if the user agrees. Raises CommandError: exit
-    9 if the wallet's rules refuse what is to be signed, or if it needs a typed phrase; exit 130 if
-    the user does not agree. ``money`` says where the money is."""
+    """Asks like :func:`consent`. Raises CommandError: exit 9 if the wallet's rules refuse or a
+    phrase must be typed, 130 if the user refuses. ``money`` says where the money is."""
     if review.refused or review.phrase is not None:
         output.talk(*review_text(review))
         reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
@@ -225,9 +219,8 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Carries out a step: prints its transaction, asks the user to agree, opens the keys, signs and
-    sends. If an earlier run has signed the transaction, prints ``before`` and sends it without
-    asking. ``money`` says where the money is until something is signed. Returns the outcome."""
+    """Has a transaction confirmed, signs it and sends it. One that an earlier run signed is sent
+    without asking, after ``before``. ``money`` says where the money is until then."""
     if step.review is None:
         call.output.talk(before)
     else:
@@ -237,8 +230,8 @@ async def sign_and_send(
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
-    """Raises CommandError if the outcome is a failure: with exit 8 if the step may still succeed,
-    otherwise with the exit code ``refused``."""
+    """Raises CommandError for a failure: exit 8 if the step may still succeed, otherwise
+    ``refused``."""
     failure = outcome.failure
     if outcome.done or failure is None:
         return
@@ -247,8 +240,8 @@ def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
 
 
 def review_text(review: Review) -> list[str]:
-    """Returns the review as lines to print: each value that will be signed, with a mark if it does
-    not match what was confirmed, and the findings of the wallet's rules."""
+    """Returns the review as lines: each value that will be signed, marked if it differs from what
+    was confirmed."""
     width = max((len(line.field) for line in review.lines), default=0)
     lines = [f"{review.title} ({review.chain})"]
     lines += [

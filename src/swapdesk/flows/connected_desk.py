@@ -1,8 +1,4 @@
-"""The parts of a desk that need the service; they exist only while the desk is connected.
-
-This module loads the client and every flow that talks to the service. The other half, ``desk``,
-works from disk and runs without it.
-"""
+"""The parts of a desk that need the service; they exist only while the desk is connected."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The whole desk without a screen, for both front ends.
-
-A desk opens at once from files on disk (journal, token cache, address book). It connects as soon as
-its service is available (``link``); until then everything local works.
-"""
+"""The whole desk without a screen, for both front ends. A desk opens at once from files on disk
+(journal, token cache, address book) and connects as soon as its service is available."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """Messages for failures of the service and the desk: what happened, where the money is, who acts
-next.
-
-Messages use the present tense and exact numbers; they blame nobody and promise nothing. An unknown
-code gets the message of its HTTP status (contract 3.5).
-"""
+next. Messages use exact numbers; they blame nobody and promise nothing."""
 
 from __future__ import annotations
 

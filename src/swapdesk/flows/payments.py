@@ -1,9 +1,9 @@
-"""Payments of deposits as operations of the ledger, the journal's table of operations.
+"""Payments of deposits as operations of the journal.
 
 Each payment of a deposit is one operation. Until this operation is refused, no other one can be
-recorded for the same deposit, so that no deposit is paid twice. A payment by the faucet or the
-wallet stands alone. A payment by a bundle, or as a part of a batch, is a child of the operation
-that pays all of them, and changes its state together with that operation.
+recorded for the same deposit, so that no deposit is paid twice. A payment by a bundle, or as a part
+of a batch, is a child of the operation that pays all of them, and changes its state together with
+that operation.
 """
 
 from __future__ import annotations

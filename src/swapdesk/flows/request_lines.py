@@ -1,9 +1,6 @@
 """The desk's calls to the service in words: one row for each, its details, and the same call as a
-command.
-
-Deposit addresses are never part of this. Only the deposit card shows them, because only it says
-whether they may be paid.
-"""
+command. Deposit addresses are never part of this, because only the deposit card says whether they
+may be paid."""
 
 from __future__ import annotations
 
@@ -30,8 +27,8 @@ _TEMPLATES = {operation.name: operation.path for operation in OPERATIONS}
 
 
 class LoggedCall(Struct, frozen=True, rename="camel"):
-    """One row of the request log, safe to show. ``status`` is the HTTP status or ``—``. ``code`` is
-    the service's error code or what went wrong. ``ms`` are milliseconds."""
+    """One row of the request log, safe to show. ``code`` is the service's error code or what went
+    wrong."""
 
     at: datetime
     method: str

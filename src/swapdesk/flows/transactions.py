@@ -126,8 +126,8 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Returns the transactions in ``signed`` with the nonce of ``one``, in their sequence. On
-    Solana, without nonces, those with the same hash."""
+    """Returns the transactions in ``signed`` with the nonce of ``one``. On Solana, without nonces,
+    those with the same hash."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -216,8 +216,8 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` is the one whose state counts; it may still be open.
-    ``reason`` is the last message of chain or wallet. ``error`` is what ended the waiting early."""
+    """How far a payment came. ``transaction`` is the one whose state counts. ``error`` is what
+    ended the waiting early."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -242,8 +242,6 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Returns True if the chain should be asked again after ``error``, since a rejected transaction
-    may still be executed. ``contested`` says that another may use its nonce."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":

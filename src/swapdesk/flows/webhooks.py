@@ -1,17 +1,10 @@
 """Sends order updates as signed POSTs in the form of Standard Webhooks (standardwebhooks.com).
 
-Every state of an order in the journal becomes one delivery to one receiver. A delivery's id is
-derived from the journal alone, so that it is the same after a restart. ``webhooks.db`` beside the
-journal records, for each order, the last state that the receiver accepted.
-
-States of one order are sent in their order, each after the one before was accepted; different
-orders do not wait for each other. A delivery is accepted with a status of 200 to 299 and repeated
-until then. So a receiver may get a delivery twice, and recognizes it by its id. ``Retry-After``
-delays all deliveries to the receiver. After status 410 nothing more is sent until the command is
-started anew.
-
-The query of a receiver's address may be secret, so messages show only what :func:`shown` returns. A
-receiver that is new here gets only states that come from then on.
+Every state of an order in the journal becomes one delivery to one receiver, with an id derived from
+the journal alone. States of one order are sent in their order, each repeated until a status of 200
+to 299, so a receiver may get a delivery twice, and recognizes it by its id. ``webhooks.db`` beside
+the journal records the last accepted states. The query of a receiver's address may be secret, so
+messages show only what :func:`shown` returns.
 """
 
 from __future__ import annotations
@@ -88,9 +81,9 @@ def shown(url: str) -> str:
 
 
 def signing_secret(file: Path) -> str:
-    """Returns the secret that signs deliveries, ``whsec_`` and 32 random bytes in base64. Creates
-    its file (mode 0600) if necessary. Raises WebhookRefused if the file holds no valid secret, and
-    UnsafePlace if others may read it."""
+    """Returns the secret that signs deliveries, and creates its file (mode 0600) if necessary.
+    Raises WebhookRefused if the file holds no valid secret, and UnsafePlace if others may read
+    it."""
     try:
         made = secret_of(os.urandom(_SECRET_BYTES))
         write_private(file, made.encode() + b"\n")
@@ -216,8 +209,7 @@ class TakenLog:
 
 class OrderWebhooks:
     """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's,
-    because receivers check the time in signatures. ``only`` are ids of orders; None sends all.
-    ``told`` is called after every try."""
+    because receivers check the time in signatures."""
 
     def __init__(
         self,

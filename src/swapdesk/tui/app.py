@@ -1,9 +1,5 @@
 """The desk as a terminal application: it owns the connection, the tick of once a second, and the
-controllers, which do work that outlives a page.
-
-If orders are open, quitting takes two keys: the first shows a warning, the second leaves. Python's
-garbage is collected at moments when no key has to wait (``GarbageRounds``).
-"""
+controllers, which do work that outlives a page."""
 
 from __future__ import annotations
 
@@ -75,8 +71,7 @@ class LeavingGuard:
         self._told: tuple[str, float] | None = None
 
     def refusal(self, warning: str | None) -> str | None:
-        """Returns the warning to show instead of leaving, or None if the desk may be left.
-        ``warning`` is None if nothing is open."""
+        """Returns the warning to show instead of leaving, or None if the desk may be left."""
         now = self._clock.monotonic()
         told, self._told = self._told, (warning, now) if warning is not None else None
         if warning is None:
@@ -97,8 +92,7 @@ _NEVER = 1_000_000
 
 
 class GarbageRounds(Struct):
-    """Runs Python's garbage collection at moments when no key has to wait for it. Its owner calls
-    :meth:`tick` once a second."""
+    """Runs Python's garbage collection at moments when no key has to wait for it."""
 
     clock: Clock
     _aside: float = 0.0

@@ -1,10 +1,6 @@
-"""The base of every screen of the desk.
-
-Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
-money line (where the funds are and who acts next), keys. A subclass provides the body, its verbs
-(commands with keys) and a method for each verb. A key that moves money works only if the screen has
-not changed for 0.3 s. If the terminal is too small, a message covers the screen.
-"""
+"""The base of every screen of the desk. Rows from the top: frame, frame rule, body (with an
+optional side panel), bottom rule or notice, money line (where the funds are and who acts next),
+keys."""
 
 from __future__ import annotations
 
@@ -224,7 +220,7 @@ WARNING_SECONDS = 10.0
 
 class DeskScreen(Screen[None]):
     """The base of a screen. A subclass lists its commands in ``VERBS`` and has a ``do_*`` method
-    for each; the application carries out the others."""
+    for each."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -425,8 +421,8 @@ class DeskScreen(Screen[None]):
         next_short: str = "",
         urgent: bool = False,
     ) -> None:
-        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line. Narrow screens get the
-        short texts. ``urgent`` draws the next step in bold."""
+        """Shows ``Funds <where>`` and ``Next <next_>`` on the money line, or the short texts on
+        narrow screens."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:

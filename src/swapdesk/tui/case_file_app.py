@@ -1,8 +1,7 @@
 """An application that shows a support file, with the pages of the desk that explain an order.
 
-The pages use only the file. There is no profile, key, service or journal, so nothing can be sent,
-signed or asked. Texts of the file are marked as written by whoever made the file, and the pages
-offer no key to copy them.
+The pages use only the file, so nothing can be sent, signed or asked. Texts of the file are marked
+as written by whoever made the file, and the pages offer no key to copy them.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 
 
 class FilePage(DeskScreen, bare=True):
-    """The base of the pages that show a support file. ``NAME`` is the name of the desk's page with
-    the same content."""
+    """The base of the pages that show a support file."""
 
     NAME: ClassVar[str] = ""
 

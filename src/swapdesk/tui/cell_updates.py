@@ -1,9 +1,7 @@
 """Screen updates that write few bytes: only changed cells, and only the changed parts of a style.
 
-Textual 8.2.8 writes a row from the left edge of its widget to the last changed cell, so a countdown
-at the right end of a table would cost its whole row every second. It also ends every piece of text
-with a reset and begins the next one with its whole style, about 40 bytes each time; over ssh a
-cursor move in a coloured table would cost more than the text.
+Textual 8.2.8 writes a row from the left edge of its widget to the last changed cell, and resets the
+style after every piece of text. Over ssh a cursor move would cost more than the text.
 """
 
 from __future__ import annotations

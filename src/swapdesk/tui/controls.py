@@ -1,8 +1,5 @@
-"""Protocols for what a page may ask of the application and its controllers.
-
-A page gets the application as ``self.controls``. Controllers (``tui/controllers/``) import pages in
-order to open them, so pages cannot import controllers and use these protocols instead.
-"""
+"""Protocols for what a page may ask of the application and its controllers. Controllers import
+pages in order to open them, so pages cannot import controllers and use these protocols instead."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The text that is printed if a defect stops the desk: where it happened, without any secret.
-
-Local variables are never shown. The text of the exception is cut, redacted and filtered, because it
-may quote an answer of a service.
-"""
+"""The text that is printed if a defect stops the desk: where it happened, without any secret and
+without local variables."""
 
 from __future__ import annotations
 

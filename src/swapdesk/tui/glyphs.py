@@ -1,9 +1,5 @@
-"""The glyphs that the desk draws, each one cell wide, their ASCII forms, and the base of
-enumerations whose members are drawn as a glyph.
-
-Widgets always write the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII of the same
-width, so both sets share one layout.
-"""
+"""The glyphs that the desk draws, each one cell wide, and their ASCII forms. Widgets always write
+the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII of the same width."""
 
 from __future__ import annotations
 

@@ -1,15 +1,9 @@
 """A queue for keys: each key is given out only after the key before it has had its effect.
 
-The toolkit gives a key to the focused widget, and runs a binding only after the widget has returned
-the key. Without the queue, keys typed fast would reach the page and the field that were in view
-before an earlier key took effect: letters would be lost, or would act on a page that nobody has
-seen yet.
-
-A key that was pressed while another page was in view is given out only if a field takes it as text.
-Otherwise it is dropped, together with the following keys, if they were pressed on another page too.
-
-On an empty line a letter may be a key or the beginning of a word, so it waits a moment for further
-letters.
+Without the queue, keys typed fast would reach the page and the field that were in view before an
+earlier key took effect. A key that was pressed while another page was in view is given out only if
+a field takes it as text. On an empty line a letter may be a key or the beginning of a word, so it
+waits a moment for further letters.
 """
 
 from __future__ import annotations
@@ -66,8 +60,7 @@ class KeyInProgress(Struct, frozen=True):
 
 
 class KeyQueue:
-    """The queue of keys and pastes, which hands out one at a time. ``give_out`` passes an event on
-    to Textual."""
+    """The queue of keys and pastes, which hands out one at a time."""
 
     def __init__(
         self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]

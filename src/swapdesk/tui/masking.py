@@ -1,9 +1,7 @@
 """Hides the amounts and addresses of a drawn line behind dots, for users who hide amounts.
 
-Every amount becomes the same number of dots, whatever its size; the gaps in the line grow or shrink
-to make up for it. Only the drawing changes, not what is copied, stored or sent. A number is an
-amount if ``notation.hidden_amounts`` says so or if it is in a column of amounts. This module is
-loaded only if amounts are hidden.
+Every amount becomes the same number of dots, whatever its size. Only the drawing changes, not what
+is copied, stored or sent. This module is loaded only if amounts are hidden.
 """
 
 from __future__ import annotations
@@ -78,7 +76,7 @@ KEPT = 4
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
     """Returns ``line`` with its amounts and addresses hidden behind dots. It may grow by ``room``
-    cells. ``known`` returns True for the symbol of a token."""
+    cells."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:

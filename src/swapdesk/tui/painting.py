@@ -1,8 +1,6 @@
 """Paints a line of text spans: roles become colours, the line becomes a strip of cells, and amounts
-and addresses are masked if the user hides them.
-
-Masking (``masking``) happens here, right before cells are painted, so no page can forget it.
-"""
+and addresses are masked if the user hides them. Masking happens right before cells are painted, so
+no page can forget it."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
 """One run of the desk: it is opened from disk, connected to its service, and reconnected.
 
-After the first frame the catalogue is loaded first, so that tokens can be searched from the cache.
-Heavy imports follow: models and journal, then the client. An import holds the interpreter, even in
-a thread, and would delay keys. Therefore modules are imported one at a time, in pauses between
-keys.
-
-On the sandbox profile the session starts its sandbox, and restarts it if it disappears. A live
-service is only connected to. The user agrees to real money once a session, by typing a word before
-the first create.
+Heavy modules are imported after the first frame, one at a time in pauses between keys, because an
+import holds the interpreter even in a thread. On the sandbox profile the session starts its
+sandbox, and restarts it if it disappears. The user agrees to real money once a session, by typing a
+word before the first create request.
 """
 
 from __future__ import annotations

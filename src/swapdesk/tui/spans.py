@@ -1,9 +1,6 @@
 """Text for widgets: spans of text, each in a role (a named colour of the theme), and functions that
-lay them out in terminal cells. Colours are added later.
-
-A ``Line`` is a list of ``Span``. Text from outside is only data: a span never interprets markup,
-and shows each control or invisible character as one replacement cell.
-"""
+lay them out in terminal cells. Text from outside is only data: a span never interprets markup, and
+shows each control or invisible character as one replacement cell."""
 
 from __future__ import annotations
 
@@ -139,8 +136,7 @@ def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
 
 
 def ruled(label: LineLike, fact: LineLike, width: int) -> Line:
-    """Returns one row of ``width`` cells, as ``Label ───── fact``. Both texts may be empty; plain
-    strings are drawn muted."""
+    """Returns one row of ``width`` cells, as ``Label ───── fact``. Both texts may be empty."""
     start = line_of(label, "muted")
     end = line_of(fact, "muted")
     taken = width_of(start) + width_of(end) + (1 if start else 0) + (1 if end else 0)
@@ -180,8 +176,8 @@ def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
-    """Returns ``content`` broken into rows of at most ``width`` cells, between words if possible.
-    All rows but the first are indented."""
+    """Returns ``content`` broken into rows of at most ``width`` cells, between words if
+    possible."""
     rows: list[Line] = [[]]
     used = 0
     room = max(1, width - indent)

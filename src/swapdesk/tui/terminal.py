@@ -260,7 +260,7 @@ codecs.register_error(_CELLS, _fill_cells)
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
     """Returns a subclass of ``base`` that reads through :class:`GuardedParser` and draws on
-    standard output. A driver without an input thread stays unchanged."""
+    standard output."""
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base

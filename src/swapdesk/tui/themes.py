@@ -1,8 +1,5 @@
 """Turns palettes (files of colours) into Textual themes. The variables of a theme are the desk's
-roles, such as ``muted`` or ``rule``.
-
-A QR code is black on white in every palette.
-"""
+roles, such as ``muted`` or ``rule``."""
 
 from __future__ import annotations
 

@@ -20,9 +20,8 @@ class RateWindows(WireModel):
 
 
 class RateLimits(WireModel):
-    """The rate limits of an account: the allowed requests for quotes and for exchanges.
-    ``monthly_request_count`` is the number of authenticated requests made in the current UTC
-    month."""
+    """The rate limits of an account for quotes and exchanges. ``monthly_request_count`` counts the
+    authenticated requests of this UTC month."""
 
     monthly_request_count: WireInteger
     quote: RateWindows
@@ -36,9 +35,8 @@ class CommissionQuery(RequestModel):
 
 
 class CommissionSummary(WireModel):
-    """The commissions of an account in US dollars. All fields are about the requested month, except
-    ``this_month_earnings`` and ``last_month_earnings``. ``total_earnings`` is the sum of pending
-    and paid-out commissions."""
+    """The commissions of an account in US dollars, for the requested month unless a field's name
+    says otherwise. ``total_earnings`` is pending plus paid out."""
 
     total_earnings: Amount
     pending_commissions: Amount
@@ -81,8 +79,8 @@ class Granularity(StrEnum):
 
 
 class ChartQuery(RequestModel):
-    """Parameters of the chart. ``from`` and ``to`` name the first and the last day or month, both
-    counted whole. The default is the last 30 days up to now."""
+    """Parameters of the chart. ``from`` and ``to`` are the first and last day or month, both whole;
+    by default the last 30 days."""
 
     metric: ChartMetric
     granularity: Granularity = Granularity.DAY

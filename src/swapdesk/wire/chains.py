@@ -11,16 +11,14 @@ from swapdesk.wire.encoding.text import Display, Identity
 from swapdesk.wire.model import RequestModel, WireModel
 
 ChainName = Annotated[str, Identity(64)]
-"""A chain's ``shortName``: the text by which every request parameter names the chain. It may
-contain upper-case letters."""
+"""A chain's ``shortName``, by which requests name the chain."""
 
 Link = Annotated[str, Identity(500)]
 
 
 class Chain(WireModel):
-    """A chain, with regular expressions for its addresses. The public service of the API's vendor
-    leaves out ``created``, ``modified``, ``shortNameV1`` and ``enabled``; the service of this
-    project writes all four (contract 1.23)."""
+    """A chain, with regular expressions for its addresses. The vendor's public service leaves out
+    some fields (contract 1.23)."""
 
     NULLABLE = frozenset({"memoNeeded", "chainId"})
     REQUIRED = frozenset(
@@ -83,8 +81,7 @@ class ChainQuery(RequestModel):
 
 
 ProviderCode = Annotated[str, Identity(32)]
-"""A provider's ``shortName``. A quote names its provider by this text in ``swap``, and filters for
-providers take the same text."""
+"""A provider's ``shortName``, as in ``swap`` of a quote and in filters."""
 
 
 class SwapProvider(WireModel):

@@ -31,19 +31,16 @@ Calldata = Annotated[str, Identity(CALLDATA_LIMIT, pattern=r"^0x([0-9a-fA-F]{2})
 
 
 class SignatureType(StrEnum):
-    """Whether one signature is enough. If the type is ``chained``, the client sends the signature
-    to ``POST /dex/chainSignatures`` and gets the next document to sign, until the service answers
-    ``isComplete``."""
+    """Whether one signature is enough. For ``chained``, each signature sent to ``POST
+    /dex/chainSignatures`` returns the next document, until ``isComplete``."""
 
     SINGLE = "single"
     CHAINED = "chained"
 
 
 class SignatureRequirement(WireModel):
-    """An EIP-712 document that a wallet is asked to sign. ``step`` is the number of the signature,
-    counted from 0. ``data`` contains ``domain``, ``types``, ``primaryType`` and ``message`` exactly
-    as the service sent them. The client sends ``swap_required_metadata`` back together with the
-    signature, without reading it."""
+    """An EIP-712 document to sign. ``step`` counts from 0. ``data`` is exactly as the service sent
+    it. ``swap_required_metadata`` goes back unread with the signature."""
 
     data: Annotated[dict[str, Any], AfterValidator(refuse_far)]
     type: Annotated[str, OpenEnum(SignatureType)]
@@ -55,9 +52,8 @@ class SignatureRequirement(WireModel):
 
 
 class Approval(WireModel):
-    """A transaction that allows the venue to take the owner's tokens. It calls the token's contract
-    at ``to`` with ``data``. ``value`` is the amount of coins that the transaction sends, in the
-    chain's smallest unit; if it is absent, no coins are sent."""
+    """A transaction that allows the venue to take the owner's tokens. ``value`` is in the chain's
+    smallest unit; absent means no coins."""
 
     data: Calldata
     to: Annotated[str, Identity(64)]
@@ -67,18 +63,15 @@ class Approval(WireModel):
 
 
 class ApproveAnswer(WireModel):
-    """The approvals and signatures that the venue still needs before it may take the tokens. Both
-    lists are empty if nothing is missing."""
+    """The approvals and signatures that the venue still needs before it may take the tokens."""
 
     approvals: list[Approval]
     signatures: list[SignatureRequirement]
 
 
 class ApproveRequest(RequestModel):
-    """Body of ``POST /dex/approve`` and ``POST /dex/allowance``.
-
-    If ``use_permit`` is absent, a permit is used if the route supports one.
-    """
+    """Body of ``POST /dex/approve`` and ``POST /dex/allowance``. By default a permit is used if the
+    route supports one."""
 
     quote_id: QuoteId
     address_from: Annotated[str, Identity(42, pattern=OWNER_PATTERN)]
@@ -95,8 +88,7 @@ class GivenSignature(RequestModel):
 
 
 class ChainSignaturesRequest(RequestModel):
-    """Body of ``POST /dex/chainSignatures``, which asks for the next document in a chain of
-    signatures. ``previous_signature`` is the wallet's signature of the previous document."""
+    """Body of ``POST /dex/chainSignatures``, which asks for the next document to sign."""
 
     quote_id: QuoteId
     address_from: Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]
@@ -106,8 +98,8 @@ class ChainSignaturesRequest(RequestModel):
 
 
 class ConfirmTransactionRequest(RequestModel):
-    """Body of ``POST /dex/confirmTx``: the order's id and the hash of its transaction. The hash is
-    required for orders that are settled on a chain."""
+    """Body of ``POST /dex/confirmTx``. The transaction hash is required for orders settled on a
+    chain."""
 
     id: Annotated[str, Identity(64, pattern=r"^[A-Za-z0-9_-]{3,64}$")]
     tx_hash: Annotated[str, Identity(128, pattern=r"^[a-zA-Z0-9+/=_.-]{10,128}$")] | None = None

@@ -8,8 +8,8 @@ from swapdesk.wire.model import WireModel
 
 
 class ErrorCode(StrEnum):
-    """The codes that this service raises. The set may grow: a client uses the HTTP status for
-    unknown codes."""
+    """The codes that this service raises. The set may grow: for unknown codes, use the HTTP
+    status."""
 
     BAD_REQUEST = "BAD_REQUEST"
     INVALID_API_CREDENTIALS = "INVALID_API_CREDENTIALS"
@@ -62,16 +62,15 @@ STATUS_OF: dict[ErrorCode, int] = {
 
 
 class FieldProblem(WireModel):
-    """The reason why one input was refused. ``value`` is what the caller sent for this input, or
-    None."""
+    """Why one input was refused. ``value`` is what the caller sent, or None."""
 
     message: Annotated[str, Display(500)]
     value: Any | None = None
 
 
 class ErrorBody(WireModel):
-    """The body of an error. Programs should decide by ``code``, never by ``message``.
-    ``request_id`` identifies the request to the service's support."""
+    """The body of an error. Decide by ``code``, never by ``message``. ``request_id`` identifies the
+    request to the service's support."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)]
@@ -79,7 +78,7 @@ class ErrorBody(WireModel):
 
 
 class ValidationBody(ErrorBody):
-    """The body of an error with status 422. ``fields`` may be empty; its keys are the names of
-    inputs, or the dotted paths of nested inputs."""
+    """The body of a 422 error. The keys of ``fields`` are inputs, or dotted paths of nested ones;
+    it may be empty."""
 
     fields: dict[str, FieldProblem]

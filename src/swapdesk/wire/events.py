@@ -22,9 +22,8 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""The service disconnects a reader of the stream if at least this many bytes, or SLOW_READER_FRAMES
-frames, wait for it during SLOW_READER_SECONDS. The service also disconnects the reader if a single
-frame waits for that time."""
+"""Waiting bytes at which the service disconnects a slow reader of the stream, if they persist for
+SLOW_READER_SECONDS."""
 LAST_WORD_SECONDS = 5
 
 
@@ -58,8 +57,7 @@ class ClientFrame(RequestModel):
 
 
 class ServerFrame(WireModel):
-    """Any frame that a server may send. If the type of the frame is unknown, only ``type`` is kept
-    and the rest is dropped."""
+    """Any frame of the stream. Of an unknown type, only ``type`` is kept."""
 
     type: Annotated[str, Identity(32)]
     partner_id: Annotated[str, Identity(64)] | None = None

@@ -15,10 +15,8 @@ Memo = Annotated[str, Identity(64)]
 
 
 class PrivateSendRequest(LegFilters):
-    """Body of ``POST /exchanges/private-send``; ``quote_id`` is the id of a private-send quote.
-    ``markup`` and the leg filters may repeat the values of the quote. If they differ from the
-    quote, a floating quote is priced again within its route type, and a fixed quote is refused
-    (contract 7.11)."""
+    """Body of ``POST /exchanges/private-send``. Options that differ from the quote's reprice a
+    floating quote; a fixed quote is then refused (contract 7.11)."""
 
     quote_id: QuoteId
     address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
@@ -32,8 +30,7 @@ class PrivateSendRequest(LegFilters):
 
 class ExchangeRequest(PrivateSendRequest):
     """Body of ``POST /exchanges``. DEX routes require ``address_from`` and may need ``signatures``;
-    centralized routes ignore both. An empty list of signatures counts as absent, because clients of
-    the vendor's service send an empty list if there is nothing to sign."""
+    other routes ignore both. An empty list counts as absent."""
 
     address_from: Address | None = None
     signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None

@@ -23,17 +23,15 @@ SELECTORS = {
     "venue": "provider",
     "chain": "chain",
 }
-"""The members of ``POST /faults`` that name the target of a fault. Each is mapped to a noun for the
-target, such as ``order``."""
+"""Members of ``POST /faults`` that name a target, each with a noun for it, such as ``order``."""
 
 EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 """Short names of the EVM chains that the sandbox runs itself."""
 
 
 class Fault(Struct, frozen=True):
-    """A fault that the sandbox can produce. ``selectors`` are the members of a request that can
-    name the target; the request must contain exactly one of them, or may contain none if
-    ``unselected`` is True."""
+    """A fault that the sandbox can produce. A request names exactly one of ``selectors``, or none
+    if ``unselected`` is True."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
@@ -45,34 +43,31 @@ class Fault(Struct, frozen=True):
     does: str
     selectors: tuple[str, ...]
     takes: tuple[str, ...] = ("times",)
-    """The members that a request for this fault may contain in addition to the name of the fault
-    and its target, such as ``seconds``."""
+    """Members that a request for this fault may contain beside its name and target, such as
+    ``seconds``."""
     seconds: float = 2.0
     """Duration of the fault in seconds if the request does not state ``seconds``."""
     unselected: bool = False
     stays: bool = False
-    """If True, the fault continues until faults are cleared, unless the request states how many
-    ``times`` it happens. If False, it happens once by default."""
+    """If True, the fault continues until faults are cleared or ``times`` is reached. Otherwise it
+    happens once by default."""
     chains: tuple[str, ...] = ()
     """The only chains on which the fault can happen; empty for all."""
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Nouns of the possible targets, such as ``order`` or ``provider``; ``nothing`` if no
-        target is needed."""
+        """Nouns of the possible targets, such as ``order``; ``nothing`` if no target is needed."""
         kinds = [kind for member, kind in SELECTORS.items() if member in self.selectors]
         return (*kinds, "nothing") if self.unselected else tuple(kinds)
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The members that a request for this fault may contain in addition to the name of the
-        fault and its target, in alphabetical order."""
         return tuple(sorted(self.takes))
 
 
 class FaultRefused(ValueError):
-    """Raised if a fault does not exist or cannot be set in this way, with a sentence that says why.
-    ``field`` is the input to change."""
+    """Raised if a fault cannot be set, with a sentence that says why. ``field`` is the input to
+    change."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(reason)
@@ -144,8 +139,7 @@ ORDER_FAULTS = (
     Fault("fallback", "Another hot wallet of the exchange pays out.", _ORDER, _LEG),
     Fault("expire", "The leg expires now. Only before its deposit has arrived.", _ORDER, _LEG),
 )
-"""Faults of an exchange. If several are set for the same leg of an order, the first one decides
-what happens to the leg's deposit."""
+"""Faults of an exchange. Of several on one leg of an order, the first decides."""
 DELETE = Fault(
     "delete", "The order is deleted, unless it is being carried out.", ("serviceId",), ()
 )
@@ -241,9 +235,8 @@ REMOVED = {
 
 
 def fault_of(name: str, given: Collection[str]) -> Fault:
-    """Returns the fault with this name. ``given`` are the names of the members in the request's
-    body. Raises FaultRefused if no fault has this name, if ``given`` contains a member that the
-    fault does not take, or if too many or no targets are given."""
+    """Returns the fault with this name. Raises FaultRefused for an unknown fault, a member that it
+    does not take, or a wrong number of targets."""
     fault = FAULTS.get(name)
     if fault is None and name in REMOVED:
         raise FaultRefused("fault", f"{name} is gone in this version: {REMOVED[name]}.")

@@ -18,15 +18,9 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):
-    """A response object. When it is read, absent and null mean the same. When it is written, a
-    field that is None is left out, unless it is in ``NULLABLE``, because the contract gives its
-    null a meaning.
-
-    ``SHARED`` names the fields whose values repeat in many objects, so that their JSON is made once
-    and reused. ``REQUIRED`` lists the wire names of the fields that the specification requires; a
-    reader may require fewer. If ``REQUIRED`` is None, the fields that are never left out are
-    required.
-    """
+    """A response object. Fields that are None are not written, unless they are in ``NULLABLE``.
+    ``REQUIRED`` lists the wire names that the specification requires; without it, the fields that
+    are always written."""
 
     model_config = ConfigDict(
         extra="ignore",

@@ -25,8 +25,7 @@ MOST_ORDERS = 50
 """The largest number of orders in one group."""
 
 MOST_DEPOSITS = 10
-"""The largest number of deposits in one Solana transaction, even if it has room for more (contract
-9.15)."""
+"""The most deposits in one Solana transaction (contract 9.15)."""
 
 MOST_BATCHES = 50
 """The largest number of batches in a bundle. A submission with more signatures is refused."""
@@ -45,21 +44,16 @@ Signature = Annotated[str, Identity(4096, pattern=r"^0x([0-9a-fA-F]{2})+$")]
 
 
 class LegProviders(RequestModel):
-    """The codes of the providers that one leg of a private route may use, or must not use."""
+    """Providers that one leg of a private route may use, or must not use."""
 
     include: ProviderCodes | None = None
     exclude: ProviderCodes | None = None
 
 
 class RouteFilters(RequestModel):
-    """Filters for the routes of one order or of a whole group; an order's own filters take
-    precedence.
-
-    ``only_swaps`` lists the only providers that are allowed, for both legs of a private route.
-    ``in_leg``, ``out_leg`` and the rotation of payout wallets apply to private routes.
-    ``deviation_threshold`` is in percent, 5 by default; ``rotation_lookback`` is a number of
-    orders, 10 by default.
-    """
+    """Filters for the routes of an order or a whole group; an order's own come first.
+    ``only_swaps`` lists the only allowed providers. ``in_leg``, ``out_leg`` and rotation apply to
+    private routes."""
 
     only_swaps: ProviderCodes | None = None
     rotate_payout_wallets: StrictBool | None = None
@@ -70,11 +64,8 @@ class RouteFilters(RequestModel):
 
 
 class MultiOrderRequest(RequestModel):
-    """One order of a group. ``amount`` is what is sent, in token units.
-
-    If ``anonymous`` is true, the order takes a private route. ``refund_address`` is required if
-    ``fixed`` is true.
-    """
+    """One order of a group. ``amount`` is what is sent. ``anonymous`` asks for a private route.
+    ``fixed`` requires ``refund_address``."""
 
     from_: Annotated[ObjectId, Field(alias="from")]
     to: ObjectId
@@ -98,8 +89,8 @@ class MultiExchangeRequest(RequestModel):
 
 
 class MultiOrderError(WireModel):
-    """The reason why one order of a group was not created. Programs should decide by ``code``.
-    ``fields`` maps the names of that order's inputs to their problems."""
+    """Why one order of a group was not created. Decide by ``code``. ``fields`` maps the order's
+    inputs to their problems."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)] | None = None
@@ -133,12 +124,8 @@ class BundleStatus(StrEnum):
 
 
 class MultiExchangeStatus(WireModel):
-    """Answer of ``GET /exchanges/multi/{multiId}``.
-
-    ``tx_hash`` is null until the bundle is confirmed. ``failure_reason`` is present only if the
-    bundle failed, and ``bundle_status`` is absent if there is no bundle. A deleted order has only
-    its id and status 8.
-    """
+    """Answer of ``GET /exchanges/multi/{multiId}``. ``tx_hash`` is null until the bundle is
+    confirmed. A deleted order has only its id and status 8."""
 
     NULLABLE = frozenset({"txHash"})
 
@@ -161,9 +148,8 @@ class MultiSenderQuery(RequestModel):
 
 
 class MultiBuildRequest(RequestModel):
-    """Body of ``POST /exchanges/multi/{multiId}/tx/build``, which asks for the transactions that
-    pay a group's deposits. ``sender`` is the wallet that signs and funds. If ``service_ids`` is
-    absent, every order of the group is paid."""
+    """Body of ``POST /exchanges/multi/{multiId}/tx/build``, for the transactions that pay deposits.
+    ``sender`` signs and funds. Without ``service_ids``, every order of the group is paid."""
 
     sender: Sender
     service_ids: Annotated[list[OrderId], Field(min_length=1, max_length=MOST_ORDERS)] | None = (
@@ -188,11 +174,9 @@ class UserOperation(WireModel):
 
 
 class EvmTransactionData(WireModel):
-    """What a wallet signs to have one batch of deposits paid, and the call with which the smart
-    account's owner funds the batch. The wallet computes the hash of ``user_operation`` itself and
-    only compares it with ``user_op_hash``. ``to``, ``data`` and ``value`` (in wei) are the funding
-    call. If the call moves a token, ``token_amount`` is the amount. Some other services leave out
-    ``user_operation``; it is then None."""
+    """What a wallet signs to have deposits paid, and the call that funds the smart account (``to``,
+    ``data``, ``value`` in wei, ``token_amount``). The wallet computes the hash of
+    ``user_operation`` itself; never trust ``user_op_hash``."""
 
     user_op_hash: Hash32
     to: EvmAddress
@@ -221,12 +205,8 @@ class MultiTransaction(WireModel):
 
 
 class MultiTransactions(WireModel):
-    """Answer of the two operations that build transactions. ``chain`` is ``evm`` or ``solana``.
-
-    ``deposit_needed`` is the amount that the smart account still lacks, and ``sa_current_balance``
-    the amount that it has. Both are in the smallest unit of the sold token, and present on EVM
-    chains only.
-    """
+    """The transactions that were built. ``deposit_needed`` is what the smart account lacks and
+    ``sa_current_balance`` what it has, in the sold token's smallest unit; EVM only."""
 
     multi_id: OrderId
     chain: Annotated[str, Identity(16)]

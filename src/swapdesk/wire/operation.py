@@ -31,25 +31,16 @@ class RateClass(StrEnum):
     READ = "read"
     QUOTE = "quote"
     EXCHANGE = "exchange"
-    """Limits the orders that are really created. A request that is refused, or that repeats an
-    earlier request, does not count."""
+    """Limits the orders that are really created. Refused and repeated requests do not count."""
     ATTEMPT = "attempt"
-    """Limits all requests to create orders, whatever their result. The limit is as high as the
-    limit of READ, but is counted separately."""
+    """Limits all requests to create orders, whatever their result. As high as READ, but counted
+    separately."""
 
 
 class Operation(Struct, frozen=True):
-    """One operation of the API. ``result_limit`` is the largest answer that a client reads, in
-    bytes; ``deadline`` is the client's total time for a call, in seconds.
-
-    Models are named as ``module:Name`` within this package; ``[]`` at the end means a list of them.
-    A model's module is imported only when the model is first asked for, because most commands need
-    one or two, and importing all would take a fifth of a command's time.
-
-    ``links`` says which operations may follow and what this one provides for them: for each
-    operation, the names of the inputs, each mapped to a JSON pointer to its value in this
-    operation's result.
-    """
+    """One operation of the API. Models are named ``module:Name``, with ``[]`` for a list, and
+    imported on first use. ``result_limit`` is in bytes, ``deadline`` in seconds. ``links`` leads to
+    the operations that may follow."""
 
     name: str
     method: Literal["GET", "POST"]
@@ -72,7 +63,6 @@ class Operation(Struct, frozen=True):
 
     @property
     def result(self) -> Any:
-        """The type of the result, which any pydantic TypeAdapter accepts."""
         return _PLAIN.get(self.result_name) or _named(self.result_name)
 
     @property
@@ -98,7 +88,6 @@ _PLAIN = {"boolean": bool, "object": dict[str, Any]}
 
 @cache
 def _named(name: str) -> Any:
-    """Imports the model, or the list of models, that ``name`` names."""
     module, _, model = name.partition(":")
     kind: Any = getattr(
         importlib.import_module(f"{__package__}.{module}"), model.removesuffix("[]")

@@ -398,9 +398,8 @@ BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPER
 
 
 def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
-    """Returns the operations of a service that writes the names of this dialect. The dialects
-    differ only in the OpenAPI document, which needs no credentials in the vendor's dialect
-    (contract 13.2)."""
+    """Returns the operations in a dialect. In the vendor's, the OpenAPI document needs no
+    credentials (contract 13.2)."""
     if dialect is Dialect.CONTRACT:
         return OPERATIONS
     health, described = BY_NAME["health"], BY_NAME["openapi"]

@@ -73,19 +73,15 @@ class LegStatus(IntEnum):
 
 
 def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
-    """Returns an addition to a field's JSON schema that lists the known numeric codes. It does not
-    limit what is read: the set of codes may grow, so any number is accepted."""
+    """Returns an addition to a field's JSON schema that lists the known codes. Other codes are
+    read, too."""
     return {"enum": [int(code) for code in known]}
 
 
 class Order(WireModel):
-    """An order, in the form in which order details, the list and the stream return it.
-
-    The amount to pay is exactly ``in_amount`` as returned. ``expires`` is the deadline for the
-    deposit; it does not lock the rate. ``display_status`` only moves forward, so prefer it to
-    ``status``. A reader requires only the id, because deleted orders and orders with few fields
-    exist.
-    """
+    """An order as details, the list and the stream return it. The amount to pay in is exactly
+    ``in_amount``. ``expires`` is the deposit's deadline and does not lock the rate. Prefer
+    ``display_status``, which only moves forward."""
 
     NULLABLE = frozenset({"receiverTag"})
     REQUIRED = frozenset({"serviceId", "status"})
@@ -166,10 +162,8 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, raw: Any) -> Any:
-        """Returns the raw order, prepared for reading. A field may come under several names. If its
-        value under the contract's name is null or empty and another name has a value, the
-        contract's name is removed, so that the value is read. Otherwise a deposit tag could be
-        missed, and a deposit without its tag may never be credited."""
+        """Removes a null name of a field where another name has a value. Otherwise a deposit tag
+        could be missed and the money lost."""
         if not isinstance(raw, dict):
             return raw
         hiding = [
@@ -183,8 +177,8 @@ class Order(WireModel):
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
-        """Removes the deposit address and tag of an on-chain swap. Such a swap has no deposit: its
-        address repeats the sender and must not be paid to (contract 8.22)."""
+        """Removes the deposit address of an on-chain swap: it repeats the sender and must not be
+        paid to (contract 8.22)."""
         if self.is_dex and self.deposit_address is not None:
             object.__setattr__(self, "deposit_address", None)
             object.__setattr__(self, "deposit_tag", None)
@@ -192,8 +186,6 @@ class Order(WireModel):
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Returns the fields to write. Fields that are None are left out. A deleted order is
-        written without the fields in ``_STATED`` that were not set (contract 8.3)."""
         written: dict[str, Any] = handler(self)
         stated = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
         if self.status == OrderStatusCode.DELETED:
@@ -206,8 +198,6 @@ _OTHER_NAMES = tuple(VENDOR_NAMES.items())
 
 
 def _with_metadata(raw: dict[str, Any]) -> dict[str, Any]:
-    """Returns the raw order with ``metadata``, the transaction to send. If ``metadata`` is missing,
-    it is made from ``tx`` and ``offChain``, which other services write instead."""
     sends, off_chain = raw.get("tx"), raw.get("offChain")
     if raw.get("metadata") or not (isinstance(sends, dict) or off_chain is True):
         return raw
@@ -218,8 +208,7 @@ def _with_metadata(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
-"""Fields that are written for every order that is not deleted, even if they were not set. Each is
-mapped to its name on the wire."""
+"""Fields, with their names on the wire, that are written for every order that is not deleted."""
 
 
 class OrderList(WireModel):
@@ -245,8 +234,8 @@ class OrderSort(StrEnum):
 
 
 class OrderQuery(RequestModel):
-    """Filters of ``GET /orders``. The list covers the last 48 hours; an earlier ``from`` is
-    replaced by the start of these 48 hours."""
+    """Filters of ``GET /orders``, which covers the last 48 hours; an earlier ``from`` starts
+    there."""
 
     page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
     page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100

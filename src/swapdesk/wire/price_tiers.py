@@ -22,13 +22,12 @@ PRICES: Mapping[PriceTier, int] = {
     PriceTier.EXCHANGE: 10_000,
     PriceTier.STATUS: 100,
 }
-"""The price of a call in each class, in the smallest unit of a dollar token with six decimals
-(contract 14.4)."""
+"""The price of a call by class, in the smallest unit of a dollar token with six decimals (contract
+14.4)."""
 _MOST_TIMES = 10
 
 
 def most_units(tier: PriceTier) -> int:
-    """Returns the most that a client pays for one call by default, in the smallest units of the
-    dollar token (contract 14.10). A call that this service does not charge for is treated as a
-    read, because other services may charge for it."""
+    """Returns the most that a client pays for one call by default, in the dollar token's smallest
+    units (contract 14.10)."""
     return _MOST_TIMES * PRICES.get(tier, PRICES[PriceTier.READ])

@@ -36,14 +36,9 @@ class AmountType(StrEnum):
 
 
 class Quote(WireModel):
-    """The quote of one route. Its amounts are not usable if it has an ``error``; it must not be
-    executed if it is ``filtered``.
-
-    Routes are compared by ``net_amount_out``, in the output token. Private rows may lack it; then
-    ``amount_out`` is used instead (contract 6.8). Amounts are in token units, ``*_usd`` in US
-    dollars, ``duration`` and ``provider_eta`` in minutes, ``gas`` in gas units. If ``max`` is None,
-    there is no upper bound.
-    """
+    """The quote of one route. With ``error``, its amounts are unusable; if ``filtered``, it must
+    not be executed. Compare routes by ``net_amount_out`` (contract 6.8). Durations are in minutes,
+    ``gas`` in gas units."""
 
     quote_id: QuoteId | None = None
     type: Annotated[str, OpenEnum(RouteType)]
@@ -96,8 +91,8 @@ class QuoteList(WireModel):
 
 
 class PrivateSendQuote(WireModel):
-    """A quote of a private send, which pays out the same token that it takes. It is valid for about
-    one minute."""
+    """A quote of a private send, which pays out the token that it takes. Valid for about a
+    minute."""
 
     quote_id: QuoteId
     type: Annotated[str, OpenEnum(RouteType)] = RouteType.PRIVATE
@@ -125,13 +120,12 @@ class QuoteSort(StrEnum):
 
 
 ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]
-"""Short codes of providers. In a query the parameter is repeated, once for each code. ``swaps``
-refuses the code of a provider that is switched off."""
+"""Short codes of providers; in a query the parameter repeats. ``swaps`` refuses a provider that is
+switched off."""
 
 
 class LegFilters(RequestModel):
-    """The providers that the legs of a private route may use; standard and DEX quotes ignore these
-    filters."""
+    """Providers that the legs of a private route may use; ignored for other routes."""
 
     in_leg_included_swaps: ProviderCodes | None = None
     in_leg_excluded_swaps: ProviderCodes | None = None
@@ -140,14 +134,9 @@ class LegFilters(RequestModel):
 
 
 class RouteOptions(LegFilters):
-    """The parameters that requests for quotes of swaps and of private sends have in common
-    (contract 6.9 to 6.20).
-
-    ``markup`` is in percent; if it is absent, the account's default applies. ``rotate_fallback``
-    requires ``rotate_payout_wallets``. ``deviation_threshold`` (in percent) and
-    ``rotation_lookback`` (a number of orders) apply only with ``rotate_payout_wallets``. If
-    ``use_xmr`` is true, the coin between the two exchanges of a private route is XMR.
-    """
+    """Parameters of quote requests for swaps and private sends (contract 6.9 to 6.20). ``markup``
+    and ``deviation_threshold`` are in percent. The rotation options need ``rotate_payout_wallets``.
+    ``use_xmr`` makes XMR the coin between the two exchanges."""
 
     fixed: QueryBoolean = False
     markup: Annotated[QueryNumber, Field(ge=0, le=4)] | None = None
@@ -160,12 +149,8 @@ class RouteOptions(LegFilters):
 
 
 class QuoteQuery(RouteOptions):
-    """Parameters of ``GET /quotes``. If both sides are the same token, ``types=private`` is
-    required.
-
-    ``swaps`` lists the only providers that are allowed, and excludes private routes (contract
-    6.15).
-    """
+    """Parameters of ``GET /quotes``. Equal tokens require ``types=private``. ``swaps`` lists the
+    only allowed providers and excludes private routes (contract 6.15)."""
 
     amount: Annotated[QueryNumber, Field(gt=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
@@ -189,9 +174,8 @@ class PrivateSendQuery(RouteOptions):
 
 
 class Limits(WireModel):
-    """The limits of one route type: ``min`` and ``max`` for the amount sent, ``min_out`` and
-    ``max_out`` for the amount received. ``max`` and ``max_out`` are None if the service states no
-    upper bound, as services other than this one may do (contract 6.2)."""
+    """The limits of one route type on the amounts sent and received. None means no stated upper
+    bound (contract 6.2)."""
 
     REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
 
@@ -202,8 +186,7 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair, with one field for each route type, which may be null (contract
-    6.1)."""
+    """The limits of a pair by route type; a type may be null (contract 6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 
@@ -213,8 +196,8 @@ class PairLimits(WireModel):
 
 
 class PairLimitsQuery(RequestModel):
-    """Parameters of the limits of a pair. Each side is a token id, or a symbol on centralized
-    exchanges (``cexTokenId``)."""
+    """Parameters of a pair's limits. Each side is a token id, or a symbol on centralized exchanges
+    (``cexTokenId``)."""
 
     token_id_from: Annotated[str, FreeText(64)]
     token_id_to: Annotated[str, FreeText(64)]

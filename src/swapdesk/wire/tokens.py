@@ -16,8 +16,8 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class ScanResult(StrEnum):
-    """The overall result of a security scan of a token. Decide by this result and not by single
-    findings. ``UNSCANNED`` alone never blocks a token."""
+    """The overall result of a security scan; decide by this one. ``UNSCANNED`` alone never blocks a
+    token."""
 
     BENIGN = "Benign"
     WARNING = "Warning"
@@ -39,8 +39,7 @@ class UnscannedReason(StrEnum):
 
 
 class TokenScanFeature(WireModel):
-    """One finding of a scan. Use it for display only, because the set of findings changes over
-    time."""
+    """One finding of a scan, for display only."""
 
     feature_id: Annotated[str, Display(100)] = ""
     type: Annotated[str, Display(32)] = ""
@@ -64,8 +63,7 @@ class TokenSecurityScan(WireModel):
 
 
 class Token(WireModel):
-    """A token on one chain. It is identified by its ``id`` (and the contract), never by its
-    symbol."""
+    """A token on one chain, identified by its ``id``, never by its symbol."""
 
     NULLABLE = frozenset(
         {
@@ -133,8 +131,6 @@ class Token(WireModel):
     @field_validator("address", mode="before")
     @classmethod
     def _native_has_no_contract(cls, value: Any) -> Any:
-        """Returns None for a native coin, whose address may be null, "", the zero address or
-        ``111…`` (contract 5.6); any other address unchanged."""
         if isinstance(value, str) and (
             value == ""
             or (value.startswith("0x") and value[2:].strip("0") == "")

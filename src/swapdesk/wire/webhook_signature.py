@@ -13,16 +13,15 @@ import re
 
 SECRET_PREFIX = "whsec_"
 WINDOW_SECONDS = 300
-"""The largest allowed difference in seconds, in either direction, between the time of a signature
-and the receiver's time."""
+"""Seconds by which a signature's time may differ from the receiver's, in either direction."""
 _VERSION = "v1,"
 _ID = re.compile(r"[A-Za-z0-9_:-]{1,128}", re.ASCII)
 _TIMESTAMP = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 
 
 def secret_of(key: bytes) -> str:
-    """Returns a secret as text: ``whsec_`` followed by ``key`` in base64. ``key`` should be 24 to
-    64 random bytes."""
+    """Returns a secret as text: ``whsec_`` and ``key`` in base64. ``key`` should be 24 to 64 random
+    bytes."""
     return SECRET_PREFIX + base64.b64encode(key).decode()
 
 
@@ -34,21 +33,19 @@ def signature(secret: str, webhook_id: str, timestamp: int, body: bytes) -> str:
 
 
 def is_webhook_id(text: str) -> bool:
-    """Returns True if a text is a valid event id. An id contains no full stop, because full stops
-    separate the signed parts."""
+    """Returns True for a valid event id, which has no full stop, because that separates the signed
+    parts."""
     return _ID.fullmatch(text) is not None
 
 
 def read_timestamp(text: str) -> int | None:
-    """Returns the seconds since 1970 that the text states; None if the text is not a plain whole
-    number."""
+    """Returns the Unix seconds in a text; None if it is not a plain whole number."""
     return int(text) if _TIMESTAMP.fullmatch(text) else None
 
 
 def is_signed(secret: str, webhook_id: str, timestamp: int, body: bytes, signatures: str) -> bool:
-    """Returns True if one of the ``signatures``, which are separated by spaces, was made with the
-    secret. Signatures of another version are ignored. The running time does not reveal the right
-    signature."""
+    """Returns True if one of the space-separated ``signatures`` was made with the secret. The
+    running time does not reveal the right signature."""
     right = signature(secret, webhook_id, timestamp, body).encode()
     matches = False
     for given in signatures.split(" "):

@@ -1,12 +1,9 @@
 """What to send for an order, and where its deposit went.
 
-The amount to send is ``inAmount`` with no more digits than the token has decimals. Noise beyond the
-token's decimals is removed, and any other excess digits are rounded up, because a deposit that is
-too small is not credited.
-
-The paying transaction is the one that this desk sent or, if it sent none, the one that the service
-names. Address and memo are those journaled when the order was created. A withheld address is shown
-only if this desk paid to it, or once the order has ended and its deposit arrived.
+The amount to send is ``inAmount`` with no more digits than the token has decimals. Excess digits
+beyond noise are rounded up, because a deposit that is too small is not credited. Address and memo
+are those journaled when the order was created. A withheld address is shown only if this desk paid
+to it, or once the order has ended and its deposit arrived.
 """
 
 from __future__ import annotations
@@ -234,8 +231,8 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """Returns the amounts to show as sent, each with label, amount in token units, symbol and chain
-    name: what a chain shows, then what the order asks for if that differs."""
+    """Returns the amounts to show as sent, each with label, amount, symbol and chain name. What a
+    chain shows comes before what the order asks for."""
     order, deposit = tracked.order, deposit_known(tracked, made)
     amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:

@@ -1,9 +1,6 @@
-"""Exports orders for other programs, as CSV or JSON with exact amounts and ISO 8601 times.
-
-A deposit address that must not be paid is left out; where a deposit went has separate columns. No
-cell of the CSV is a formula to a spreadsheet, even if the service sent one. The exported file is
-written as a whole and is readable by its owner only.
-"""
+"""Exports orders for other programs, as CSV or JSON with exact amounts and ISO 8601 times. A
+deposit address that must not be paid is left out. No cell of the CSV is a formula to a spreadsheet,
+even if the service sent one."""
 
 from __future__ import annotations
 

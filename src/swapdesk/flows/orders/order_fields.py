@@ -1,9 +1,8 @@
 """Derives tokens, amounts, legs and times from an order and the intent confirmed for it.
 
 The service reports what the order asked for and what it pays, not what arrived (contract 8.1). What
-the service does not report is not guessed. A token has the symbol that was confirmed at this desk.
-The symbol from the service is used only for orders that were not confirmed here, or that name
-another token than was confirmed (contract 8.22).
+it does not report is not guessed. The symbol from the service is used only for orders that were not
+confirmed here, or that name another token than was confirmed (contract 8.22).
 """
 
 from __future__ import annotations

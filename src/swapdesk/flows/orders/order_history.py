@@ -1,11 +1,6 @@
 """Derives the history of an order from the states that the journal kept: its legs step by step, and
-what each update changed.
-
-The time of a step is the time that the service states (:func:`happened`) or, if it states none, the
-time at which this desk saw the state. A step that this desk did not see has no time; nothing is
-invented (contract 8.1, 8.6). If an order has very many states, the journal keeps the first and the
-newest (``order_log``).
-"""
+what each update changed. A step that this desk did not see has no time; nothing is invented
+(contract 8.1, 8.6)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Filters, groups and sorts lists of orders by lines such as ``private hold >1h``.
-
-An order must match every word of a filter. A bare word is searched in the fields of ``_FIELDS``
-and, through the journal, in addresses, hashes and request ids. ``>1h`` and ``<30m`` compare the
-age, ``state:hold`` searches one field, and ``-word`` keeps the orders that do not match ``word``.
-"""
+"""Filters, groups and sorts lists of orders by lines such as ``private hold >1h``. An order must
+match every word. ``>1h`` and ``<30m`` compare the age, ``state:hold`` searches one field, and
+``-word`` keeps the orders that do not match ``word``."""
 
 from __future__ import annotations
 

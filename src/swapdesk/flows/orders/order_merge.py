@@ -1,15 +1,10 @@
-"""Merges the states of one order from several sources, so that its shown state only moves forward.
+"""Merges the states of one order from several sources, so that its shown state only moves forward
+(contract 8.5 to 8.7).
 
-Source: contract 8.5 to 8.7. A state that would move the order back is kept in the event log and not
-shown. An ended state is replaced by another only if the transitions allow it: expired or failed
-orders may be refunded or deleted later.
-
-An order has no field for the transaction of its deposit. ``hashUrl`` is a link that does not say
-which transaction it shows (contract 8.1). The link is taken for the deposit's if it fits the
-template of the deposit's chain (contract 5.1), unless it may be that of a payout on the same chain.
-
-Every sighting (a state received from a source) states the volatile fields anew, and a restart does
-not need them. A sighting that changes no other field is therefore not written.
+An ended state is replaced only if the transitions allow it: expired or failed orders may be
+refunded or deleted later. ``hashUrl`` does not say which transaction it shows (contract 8.1); it is
+taken for the deposit's if it fits the template of the deposit's chain (contract 5.1) and cannot be
+that of a payout. A state in which only estimates and times are new is not written.
 """
 
 from __future__ import annotations

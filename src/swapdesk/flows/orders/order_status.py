@@ -1,13 +1,9 @@
 """Makes an :class:`OrderStatus`, which says what an order means at one moment, by a pure function.
 
 The texts of a row of ``situations`` are filled with facts of the order and its intent. The row
-follows from the service's state, unless this desk knows more: a payment that a chain shows, a
-withheld address, a payment by this desk, a batch, a DEX swap, or a deadline that passed.
-
-The paid amount is the one that a chain shows, because the service names only the amount asked for.
-If the service can no longer be asked about an order, its last answer is reported. Lists, pages,
-exports, JSON and the diagnosis only render the result. Text from the service fills a place of a
-template and is never used as a template.
+follows from the service's state, unless this desk knows more. The paid amount is the one that a
+chain shows, because the service names only the amount asked for. Text from the service fills a
+place of a template and is never used as a template.
 """
 
 from __future__ import annotations
@@ -313,7 +309,7 @@ def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
     """Returns the order's time at ``now`` from an earlier ``status``. None if the status must be
-    computed again, for example after its deadline."""
+    computed again."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)

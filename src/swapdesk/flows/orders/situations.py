@@ -1,17 +1,10 @@
-"""The table of the situations that an order can be in, one row for each.
+"""The table of the situations that an order can be in, one row for each, with their conditions and
+texts.
 
-A row has the condition under which an order is in the situation, and its meaning: the cause, where
-the money is, who acts, until when, how certain the cause is, and the reply to the customer. The
-first row whose condition is met is taken.
-
-The upper part of the table is for what this desk knows before the service does, the lower part for
-the service's state. Every order, also one with unknown values, is in exactly one row of the lower
-part (contract 8.4 to 8.16). Rows without a condition are chosen by name: a payment that a chain
-shows, and the service's last answer.
-
-A new situation needs only a new row here. Texts are templates that ``order_status`` fills;
-``support_case`` fills the replies. The texts are short and promise nothing. If the service gives no
-reason, amount or date, they say so.
+The first row whose condition is met is taken. The upper part of the table is for what this desk
+knows before the service does, the lower part for the service's state; every order is in exactly one
+row of the lower part (contract 8.4 to 8.16). Rows without a condition are chosen by name. Texts are
+templates; they promise nothing and say so if the service gives no reason, amount or date.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Reads the transaction that an order of a DEX route says to send.
-
-The chain, the account and the kind of the transaction are not signed with the call. If a later
-order differs in them, it asks for another transaction (contract 10.8).
-"""
+"""Reads the transaction that an order of a DEX route says to send. A later order that differs in
+chain, account or kind asks for another transaction (contract 10.8)."""
 
 from __future__ import annotations
 

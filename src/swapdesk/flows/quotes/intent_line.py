@@ -1,11 +1,10 @@
-"""Reads the line of the first screen: ``0.5 btc eth``, ``900 usdc.base to sol``, ``0.5 eth @bob``.
+"""Reads the line of the first screen, at every key and without a call: ``0.5 btc eth``, ``900
+usdc.base to sol``, ``0.5 eth @bob``.
 
 ``AMOUNT SELL BUY`` is a swap; ``=AMOUNT SELL BUY`` sells what is needed to receive that amount;
 ``AMOUNT TOKEN @name`` is a private send to a name or an address. A payment link in place of ``BUY``
 names token, recipient and amount. An amount is written in digits, as ``1k`` or ``2.5m``, in dollars
 (``$500``), or as a share of the wallet's balance (``max``, ``50%``).
-
-The line is read at every key, without a call to the service.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
     def brief(self, can: str = "is") -> str:
-        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. ``can`` is
-        the verb. Empty if there is only one."""
+        """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. Empty if
+        there is only one."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -110,9 +109,8 @@ LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
 
 
 class IntentLine(Struct, frozen=True):
-    """What was read from the line so far. ``message`` is the fault or the next step, ``place`` the
-    index of the character at fault. ``amount`` is what is sold, or what is to arrive if ``receive``
-    is True. ``recipient`` is an address or payment link; empty for a name."""
+    """What was read from the line so far. ``message`` is the fault or the next step. ``amount`` is
+    what is sold, or what is to arrive if ``receive`` is True. ``recipient`` is empty for a name."""
 
     state: LineState
     amount: Decimal | None = None
@@ -352,8 +350,6 @@ def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> Int
 def _of_wallet(
     line: IntentLine, share: Decimal, token: Token, word: _Word, held: Held
 ) -> IntentLine:
-    """Returns the line with ``amount`` as a share of the wallet's balance, small enough to leave
-    the network fee. Without a known balance, ``amount`` is None and ``message`` says why."""
     balance = held.get(token.id, READING)
     if isinstance(balance, str):
         return replace(line, amount=None, message=balance)

@@ -1,13 +1,9 @@
 """Defines the columns of the quotes screen and of the command ``quote``, the best route of each
 type, and the steps of a route from what is sent to what arrives.
 
-The JSON is ``QuoteDocument`` of ``cli.quotes``. A new column is added only here: screen and command
-take heads, widths, sequence and texts from the table, and the screen colours some cells. Who has
-custody and who knows what follows from the type of the route (contract 1.25).
-
-The steps of a route add up, or a step says that they do not (contract 6.8: ``netAmountOut`` is
-``amountOut`` minus ``feeUsd``, without gas). A figure that the service does not state is shown as
-unknown, never as zero.
+A new column is added only here. The steps of a route add up, or a step says that they do not
+(contract 6.8: ``netAmountOut`` is ``amountOut`` minus ``feeUsd``, without gas). A figure that the
+service does not state is shown as unknown, never as zero.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
 """What is asked of the service for quotes (contract 6.6 to 6.28), and the options as a person types
-and keeps them.
-
-The form of the desk, the presets and the error messages share one short text for each option. A
-preset keeps the typed texts, so that the file of an older desk is checked in the same way as typed
-input.
-"""
+and keeps them. A preset keeps the typed texts and is checked like typed input."""
 
 from __future__ import annotations
 
@@ -369,8 +364,8 @@ OPTIONS: dict[str, OptionText] = {
 
 
 def read_options(texts: Mapping[str, str]) -> QuoteOptions:
-    """Returns the options that the typed ``texts`` mean; an empty or missing text is a default.
-    Raises WishRefused, which names the option at fault."""
+    """Returns the options that the typed ``texts`` mean. Raises WishRefused, which names the option
+    at fault."""
 
     def text(name: str) -> str:
         return texts.get(name, "").strip()

@@ -1,13 +1,9 @@
 """Asks for quotes: one call for each kind of rate, with every route, its age and its end on the
 desk's clock.
 
-Quotes are scarce. The desk asks only if a key is pressed, at a shown cost, and repeats the request
-by itself only after a 429 (:class:`AskingAgain`; contract 2.9). The digits of the amount and the
-limits of the pair are checked before a call (contract 6.1).
-
-The value difference of a route covers everything between what goes in and what comes out, fees
-included; it is not a price impact. If a price is missing, the difference is unknown, never "no
-loss".
+Quotes are scarce: the desk asks only if a key is pressed, and repeats the request by itself only
+after a 429 (:class:`AskingAgain`; contract 2.9). Amount and limits are checked before a call
+(contract 6.1). If a price is missing, the value difference is unknown, never "no loss".
 """
 
 from __future__ import annotations
@@ -117,9 +113,8 @@ def bounds_of(
     *,
     receive: bool = False,
 ) -> Bounds | None:
-    """Returns the smallest minimum and the largest maximum of ``types``. None if the limits of a
-    type lack a minimum, or if no limits are known. With ``receive``, the bounds are for the amount
-    that arrives."""
+    """Returns the smallest minimum and the largest maximum of ``types``; None if they are not
+    known. With ``receive``, the bounds are for the amount that arrives."""
     if limits is None:
         return None
     buckets = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
@@ -510,8 +505,7 @@ class AskingAgain:
             self.most = 1
 
     def refused(self, error: ClientError, budget_wait: float | None, now: float) -> None:
-        """Records that the request failed. After a 429, plans to repeat it. ``budget_wait`` is the
-        wait in seconds if the service states none."""
+        """Records that the request failed. After a 429, plans to repeat it."""
         if not isinstance(error, RateLimited) or self._asked >= ASKS:
             return
         wait = error.retry_after if error.retry_after is not None else budget_wait

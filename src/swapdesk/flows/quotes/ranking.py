@@ -1,17 +1,10 @@
 """Ranks routes by what they pay, and says which routes cannot be used and why.
 
 Routes are compared on ``netAmountOut`` or, if the service states none, on ``amountOut`` (contract
-6.8). If the request states the output, all routes pay the same and are compared on ``amountIn``,
-lowest first. Only usable routes are ranked, because otherwise a route with an error could be first.
-A net amount above the payout is not believed (contract 6.7, 6.21).
-
-The all-in amount is net less gas, in the output token; for a stated output it is what is sent plus
-gas. It is never the default order, because ``netAmountOut`` leaves gas out (contract 6.8).
-
-Badges are short words beside the numbers of a usable route; ``MEANINGS`` explains them. ``gross``:
-fees are not in the ranking. ``differs``: net does not follow from amount and fees. ``refund
-address``: required, as on every fixed route (contract 6.12). ``sign``, ``approve``, ``deposit``:
-how an on-chain route is paid.
+6.8); if the request states the output, on ``amountIn``, lowest first. A net amount above the payout
+is not believed (contract 6.7, 6.21). The all-in amount is net less gas or, for a stated output,
+what is sent plus gas. Badges are short words beside the numbers of a usable route; ``MEANINGS``
+explains them.
 """
 
 from __future__ import annotations
@@ -101,8 +94,7 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges, except those in ``common``. A
-    missing condition of ``common`` is named, as ``no memo``."""
+    """Returns the text of the last column for a route's badges, except those in ``common``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -334,8 +326,7 @@ def comparison_key(quote: Quote) -> Decimal | None:
 
 
 def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
-    """Returns the earlier places of rows whose place has changed, by quote id. Rows without a
-    provider are left out."""
+    """Returns the earlier places of rows whose place has changed, by quote id."""
     old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
     moved: dict[str, int] = {}
     for row in after.rows:

@@ -1,9 +1,5 @@
-"""Reads earlier requests of this desk from the journal as intent lines to ask again, and how orders
-ended at each provider.
-
-Only standard orders are counted, because a private order names no provider. The service is not
-asked, and orders of other desks do not count.
-"""
+"""Reads earlier requests of this desk from the journal as lines to ask again, and how orders ended
+at each provider. Only standard orders are counted, because a private order names no provider."""
 
 from __future__ import annotations
 
@@ -102,9 +98,9 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """How orders of this desk ended at one provider. ``minutes`` is their median duration from the
-    deposit (else the creation) to the payout, ``said`` the median estimate, and ``to_quote`` the
-    median difference from the quote in percent. None if unknown."""
+    """How orders of this desk ended at one provider. ``minutes`` is their median duration until the
+    payout, ``said`` the median estimate, and ``to_quote`` the median difference from the quote in
+    percent."""
 
     completed: int
     refunded: int

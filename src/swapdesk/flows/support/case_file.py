@@ -1,14 +1,10 @@
 """Writes and reads a support case as one file: a JSON document that may be posted publicly as it
 is.
 
-The texts are masked when the file is written. Keys, secrets and texts that look like them are never
-in the file. Addresses, amounts, memos, hashes and names are in it only if they were asked for.
-Otherwise amounts are replaced by dots and the others by masks; a value has the same mask in the
-whole file.
-
-A file that is read counts as hostile: its size and shape are bounded, its texts are made safe, and
-nothing in it is run. A reply in a file may send a customer to a thief, so it is shown as the words
-of the file's author and not offered to be copied. The web page shows the same texts as the desk.
+Keys, secrets and texts that look like them are never in the file. Addresses, amounts, memos, hashes
+and names are masked unless they were asked for. A file that is read counts as hostile: its size and
+shape are bounded, its texts are made safe, and nothing in it is run. A reply in a file may send a
+customer to a thief, so it cannot be copied.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""Searches the orders that a pasted text is about, place by place, and records each place's answer.
-
-The sequence is fixed: the journal and the requests of this run, which cost nothing; the service by
-id; the lists of the last 48 hours; the nodes of chains. Costs are stated before they are spent
-(:attr:`OrderSearch.next_cost`). If a place cannot be asked, its reason is recorded. If a place
-fails, what was found before is kept.
-"""
+"""Searches the orders that a pasted text is about, place by place: the journal and the requests of
+this run, which cost nothing; the service by id; the lists of the last 48 hours; the nodes of
+chains. Costs are stated before they are spent (:attr:`OrderSearch.next_cost`)."""
 
 from __future__ import annotations
 
@@ -854,8 +850,7 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """Returns the text to the service about an order that was not found. ``searched`` pairs each
-    place with its answer in words."""
+    """Returns the text to the service about an order that was not found."""
     hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",

@@ -2,14 +2,10 @@
 
 A phrase is recognised by eleven of twelve words in a row from one list of BIP-39
 (``seed_words.txt`` in English, ``seed_words_of_languages.txt`` in all other languages), so that one
-word may be mistyped. Numbers and separators between the words do not matter.
-
-Chinese characters count one by one if they are separated. An unseparated row of them counts as a
-sentence, unless their checksum is right and the text calls them a phrase, or is long and holds
-nothing else.
-
-Sixty-four hexadecimal digits count as a key only if the text says so, because transaction hashes
-look the same.
+word may be mistyped. An unseparated row of Chinese characters counts as a sentence, unless its
+checksum is right and the text calls it a phrase, or is long and holds nothing else. Sixty-four
+hexadecimal digits count as a key only if the text says so, because transaction hashes look the
+same.
 """
 
 from __future__ import annotations

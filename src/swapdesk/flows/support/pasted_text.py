@@ -1,11 +1,8 @@
 """Reads a pasted text as ids, addresses, hashes, memos and amounts.
 
-A text of one word is read as everything that the word can be. In a longer text (an e-mail, a page,
-a link), a word counts only if its form proves what it is, or if another word names it. A word can
-have several readings, and all of them are kept.
-
-Words are runs of ASCII letters and digits, because ids, addresses and hashes are written so. Any
-other character, of whatever script, separates words.
+A text of one word is read as everything that the word can be. In a longer text a word counts only
+if its form proves what it is, or if another word names it. Words are runs of ASCII letters and
+digits.
 """
 
 from __future__ import annotations

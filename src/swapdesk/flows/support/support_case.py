@@ -2,16 +2,9 @@
 text to the service.
 
 The texts come from the order's situation (``orders.situations``), so that all pages of the desk
-agree. The diagnosis adds what is wrong with the service or the clock, and what it means if the
-order is overdue. If the service gives no reason, amount or date, the diagnosis says so.
-
-A reply says what happened, where the money is, what the customer must and must not do, and what
-comes next. It promises nothing beyond the facts and never asks for a second payment. It names an
-amount as paid only if a chain shows that amount.
-
-A sheet has the texts of one order at one moment. A record has the present sheet, a sheet for each
-moment at which an update was received, and the requests between them. Pages and files render the
-same record, so that a file shows what the desk showed.
+agree. A reply promises nothing beyond the facts and never asks for a second payment. It names an
+amount as paid only if a chain shows that amount. Pages and files render the same record, so that a
+file shows what the desk showed.
 """
 
 from __future__ import annotations
@@ -724,7 +717,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
         """Returns rows about the order, each a label, a text, and its colour role (empty for
-        plain). ``whole`` keeps the refund address in full."""
+        plain)."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():

@@ -77,8 +77,8 @@ def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool)
 
 
 def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
-    """Returns a sentence about a rate limit. ``again`` says when the desk repeats the call; if
-    empty, the sentence says how long to wait, ``seconds`` if the service stated nothing."""
+    """Returns a sentence about a rate limit. ``again`` says when the desk repeats the call; if it
+    is empty, the sentence says how long to wait."""
     if again:
         return (
             f"The calls of this window are used up: {again}. Orders and deposits are not affected."

@@ -1,6 +1,5 @@
 """Writes sentences about what is open when the desk is left, about what an earlier run left open,
-and the news of the first screen: the latest events, and the prices of tokens that the user
-trades."""
+and the news of the first screen."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def quit_warning(
     paying: int = 0,
 ) -> str | None:
     """Returns the warning shown before the user leaves the desk; None if nothing is open.
-    ``creating`` says that a create request is unanswered; ``signing`` and ``paying`` count swaps
-    and deposits under way."""
+    ``signing`` and ``paying`` count swaps and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."

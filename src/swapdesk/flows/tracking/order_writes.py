@@ -1,9 +1,7 @@
-"""Writes the newest state of each order to the journal, at most ten commits a second.
+"""Writes the newest state of each order to the journal, at most ten commits a second, in a thread.
 
-A thread writes, so that no commit stops the screen. A state is reported to the caller once the
-journal has it, or if the journal refused it and will be asked again. States that differ only in
-their figures (amounts and times) are reported at once and written later, many at a time, because
-the service states them again after a restart.
+A state is reported to the caller once the journal has it, or if the journal refused it and will be
+asked again. States that differ only in amounts and times are reported at once and written later.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Reads from the journal the state of payments that this desk makes: the bundle of a batch, the
-deposit of a single order, the transaction of a DEX swap.
-
-The service says only that these orders wait. Other desks and commands of this home also write the
-journal, so it is read repeatedly; the orders of a group take one query.
-"""
+deposit of a single order, the transaction of a DEX swap. The service says only that these orders
+wait."""
 
 from __future__ import annotations
 

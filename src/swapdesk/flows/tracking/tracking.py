@@ -1,13 +1,9 @@
 """Follows every order that this desk knows, live, and keeps it longer than the service does.
 
 States from the stream, polls and the journal are merged forward only, committed to the journal,
-then announced. An ended state is not shown before it is committed. Changed figures alone are
-announced at once and committed later (``order_writes``). If the stream reports that an order ended,
-this counts only after REST repeats it.
-
-No order is given up because of a fault of our own network. If a sighting (a state received from a
-source) speaks against showing an address, the journal decides, because another desk of this home
-may have decided meanwhile.
+then announced. If the stream reports that an order ended, this counts only after REST repeats it.
+If a state that a source reported speaks against showing an address, the journal decides, because
+another desk of this home may have decided meanwhile.
 """
 
 from __future__ import annotations

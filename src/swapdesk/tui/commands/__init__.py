@@ -1,8 +1,8 @@
-"""The verbs of the desk. A verb is a command of a page or of every page; its key, footer entry,
-palette entry and help are all made from one ``Verb`` object.
+"""The verbs of the desk, one module for each page. A verb is a command of a page or of every page;
+its key, footer entry, palette entry and help are all made from one ``Verb`` object.
 
-There is one module for each page. Every ``Verb`` that is a name in a module of this folder is
-registered. Nothing here needs a screen, so a user's keymap can be checked without one.
+Every ``Verb`` that is a name in a module of this folder is registered. Nothing here needs a screen,
+so a user's keymap can be checked without one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""A verb: a command with its key, its words and its help.
-
-A page lists its verbs. From them the framework makes the key binding (with an id for the user's
-keymap), the entries in footer and palette, and the row in the help. It calls the method ``do_<id>``
-of the page.
-"""
+"""A verb: a command with its key, its words and its help. A page lists its verbs and has a method
+``do_<id>`` for each."""
 
 from __future__ import annotations
 

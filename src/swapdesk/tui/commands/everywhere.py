@@ -1,8 +1,4 @@
-"""Verbs that work on every screen outside text fields and open no page.
-
-The application or the screen has a method for each. A verb that opens a page is in the module of
-that page.
-"""
+"""Verbs that work on every screen outside text fields and open no page."""
 
 from swapdesk.tui.commands.command import Verb
 

@@ -1,9 +1,5 @@
-"""Controllers that create orders (for a single exchange or for the groups of a batch) and that pay
-deposits from the sandbox's faucet.
-
-At most one create, one faucet payment and one batch run at a time. Leaving a page cancels none of
-them, and the open batch is kept when its page is left.
-"""
+"""Controllers that create orders (for a single exchange or for a batch) and that pay deposits from
+the sandbox's faucet. At most one create request, one faucet payment and one batch run at a time."""
 
 from __future__ import annotations
 

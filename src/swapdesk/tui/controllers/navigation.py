@@ -21,8 +21,8 @@ STARTING = "The desk is starting. This is open in a moment."
 
 
 class Navigation:
-    """The controller that opens and closes pages. ``first`` is the first page, which always stays
-    open below all other pages."""
+    """The controller that opens and closes pages. ``first`` always stays open below all other
+    pages."""
 
     def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
         self.app = app
@@ -57,14 +57,12 @@ class Navigation:
         self.app.push_screen(page(self.session))
 
     async def back(self) -> None:
-        """Closes the page in view, so that the page below it comes into view. Does nothing on the
-        first page."""
+        """Closes the page in view. Does nothing on the first page."""
         if len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
 
     async def home(self) -> SwapScreen:
-        """Closes all pages above the first one and returns the first page. The line typed on that
-        page is kept."""
+        """Closes all pages above the first one and returns the first page."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
         return self.first

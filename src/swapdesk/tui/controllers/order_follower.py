@@ -1,8 +1,4 @@
-"""Passes changes of orders on to the page in view and announces orders that ended.
-
-The end of an order is announced once, by the bell and by a notification of the terminal (OSC 9).
-Some terminals show such a notification outside their window, others ignore it.
-"""
+"""Passes changes of orders on to the page in view and announces orders that ended."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The controller of everything that this run signs: swaps on chains, deposits, groups of a batch,
-revoked allowances and withdrawals. The work continues when the user goes to a different page."""
+"""The controller of everything that this run signs: swaps on chains, deposits, payments of a batch,
+revoked allowances and withdrawals."""
 
 from __future__ import annotations
 

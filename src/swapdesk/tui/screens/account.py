@@ -61,7 +61,7 @@ _NARROW = 90
 
 class AccountScreen(Page):
     """The page of the user's own partner account. What was read within the last minute is shown
-    without a call."""
+    without an API call."""
 
     NAME = "Account"
     SPENDS = "read"
@@ -199,8 +199,7 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows about call limits, with a warning if a period's calls will run out. ``pays``
-    is True if the account pays for calls."""
+    """Returns the rows about call limits, with a warning if a period's calls will run out."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -273,8 +272,7 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions with the month's bar chart at their right. From :data:`TWO_MONTHS`
-    cells of width on, the month before is shown too."""
+    """Returns the commissions with the month's bar chart at their right."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

@@ -1,9 +1,5 @@
-"""The batch page: a file of recipients becomes orders, and the orders are paid.
-
-The page shows a summary of the rows, the rows, facts about the batch, and where the money is. What
-the journal has of the batch decides which keys work. Controllers create and pay the orders, so the
-work continues after the page is closed.
-"""
+"""The batch page: a file of recipients becomes orders, and the orders are paid for. Controllers
+create and pay for the orders, so the work continues after the page is closed."""
 
 from __future__ import annotations
 
@@ -195,8 +191,8 @@ LOWEST = 24
 
 
 class BatchScreen(Page):
-    """The page of a batch (a file with many recipients). Its rows are checked and corrected here,
-    then their orders are created and paid for."""
+    """The page of a batch (a file with many recipients), for correcting its rows, creating their
+    orders and paying for them."""
 
     NAME = "Batch"
     SPENDS = "exchange"
@@ -1095,8 +1091,7 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """Returns how many rows follow row number ``last``, and which of them has the first problem.
-    Either text is empty if there is none."""
+    """Returns how many rows follow row number ``last``, and which of them has the first problem."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1210,8 +1205,7 @@ def tokens_named(height: int) -> int:
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``. With
-    ``made``, outcomes are counted instead of checks."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1254,7 +1248,7 @@ def plan_facts(
 ) -> list[Fact]:
     """Returns the facts about a plan (the checked rows of a batch), such as totals and gas.
     ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining calls, None if
-    unknown. ``asks`` mentions unknown balances."""
+    unknown."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
@@ -1345,7 +1339,7 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns how many payments the plan needs and of how many rows on which chain, as ``2: 50 on
+    """Returns how many groups of at most 50 rows the plan has, each on one chain, as ``2: 50 on
     Ethereum, 12 on Base``."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names

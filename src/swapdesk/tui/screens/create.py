@@ -1,10 +1,6 @@
-"""The create page: the user says who is paid, and the page shows exactly what the create key
-confirms.
-
-The form has the fields; ``CreateState`` has what is known about the route and about the account
-that pays. The form is shown at once, while the first question to the wallet starts the wallet in
-the background.
-"""
+"""The create page: the user says who receives the payment, and the page shows exactly what the
+create key confirms. The form has the fields; ``CreateState`` has what is known about the route and
+the account that pays."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """The two parts of the create page: the form, whose fields are checked offline while the user
-types, and the panel that shows exactly what would be confirmed.
-
-Below the fields are the names of the address book and the user's own accounts that fit the chain of
-the address field.
-"""
+types, and the panel that shows exactly what would be confirmed."""
 
 from __future__ import annotations
 
@@ -231,8 +227,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. If ``typed``
-    begins with ``@``, names match by their beginning; otherwise all match."""
+    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. A ``typed``
+    text that begins with ``@`` narrows them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]

@@ -368,8 +368,7 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time.
-    ``come`` is how many stages were reached."""
+    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -423,8 +422,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines of a pane, and those of its closing sentence. With ``whole``, addresses and
-    hashes are shown in full."""
+    """Returns the lines of a pane, and those of its closing sentence."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:

@@ -1,8 +1,5 @@
-"""Two pages about the deposit of one order: the card that says what to send, and the code to scan.
-
-Both have the same keys to copy values. If the screen is too low for the card, the arrow keys scroll
-it.
-"""
+"""Two pages about the deposit of one order: the card that says what to send, and the code to
+scan."""
 
 from __future__ import annotations
 
@@ -152,8 +149,7 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Returns the states of the keys that scroll ``body``. A key works if rows are out of view in
-    its direction."""
+    """Returns the states of the keys that scroll ``body``."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 

@@ -1,8 +1,5 @@
 """The page that finds an order by any text that identifies it, explains its state, and offers a
-reply to the customer.
-
-Before a file about the order is written, a second page shows what the file will contain.
-"""
+reply to the customer. A second page shows what the file about an order will contain."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The page of one order: its stages, what happened when, and every fact.
-
-A deposit address that must not be paid is never among the facts. If the chains are real, a
-transaction has a link to an explorer of its chain; the desk itself opens no link.
-"""
+"""The page of one order: its stages, what happened when, and every fact. A deposit address that
+must not be paid is never among the facts. The desk opens no link itself."""
 
 from __future__ import annotations
 
@@ -107,8 +104,7 @@ _HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
 class OrderScreen(OneOrderPage):
-    """The page of one order: its state, what happened when, and every fact. An unknown
-    ``service_id`` is first read from the service."""
+    """The page of one order: its state, what happened when, and every fact."""
 
     NAME = "Order"
     SPENDS = "read"

@@ -1,8 +1,5 @@
-"""Actions that the page of all orders and the pages of one order share.
-
-Quotes for a failed order can be asked for again, a failed order can be put away, a deposit can be
-paid from the wallet or by the sandbox's faucet, and orders can be exported to a file.
-"""
+"""Actions that the page of all orders and the pages of one order share: to ask for quotes again, to
+put a failed order away, to pay a deposit, and to export orders."""
 
 from __future__ import annotations
 

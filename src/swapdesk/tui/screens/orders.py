@@ -251,8 +251,6 @@ class OrdersScreen(OrderActions):
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self, *, ticked: bool = False) -> None:
-        """Shows the order under the cursor in the pane, on the money line and in the footer.
-        ``ticked`` says that only a second has passed, so that an unchanged footer stays."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False

@@ -1,9 +1,5 @@
-"""The page that compares quotes: every route for one amount in one table. New quotes are asked for
-only if the user presses a key, or if the desk repeats a request that the service refused.
-
-The waterfall explains, step by step, why a route pays what it pays. It is drawn beside the table
-or, on a narrow screen, on a page of its own.
-"""
+"""The page that compares quotes: every route for one amount in one table. The waterfall explains,
+step by step, why a route pays what it pays."""
 
 from __future__ import annotations
 
@@ -170,8 +166,7 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """Makes the page, which then asks for the quotes of ``request``. ``typed`` has the first
-        values of the create form, if any."""
+        """Makes the page, which then asks for the quotes of ``request``."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -212,8 +207,7 @@ class QuotesScreen(Page):
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
         """Asks for quotes; the old rows stay until the answer comes. With ``only_fixed``, fixed
-        rates are added to the old rows. ``by_itself`` is True if the desk repeats a refused
-        request."""
+        rates are added to the old rows."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -740,8 +734,7 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns how the rows are ranked, with and without the time of the answer. ``failed`` marks
-    the rows as outdated."""
+    """Returns how the rows are ranked, with and without the time of the answer."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -758,7 +751,7 @@ def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
     """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
-    requested; None if no answer is awaited. ``turn`` counts repeated attempts, as ``2 of 3``."""
+    requested; None if no answer is awaited."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -862,8 +855,7 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """Returns the rows about a failed request: cause, refused fields, error code and request id.
-    ``wait`` is in seconds. ``again`` says when the desk repeats the request; otherwise it is
-    empty."""
+    ``again`` says when the desk repeats the request, or is empty."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -875,8 +867,7 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays.
-    ``sold`` and ``bought`` are token symbols."""
+    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))

@@ -57,8 +57,7 @@ class RawText(LineTable):
 
 
 class RawPage(Page, bare=True):
-    """The base of pages that show and copy a document. ``COPIED`` is its name in the notice about
-    the copy."""
+    """The base of pages that show and copy a document."""
 
     COPIED: ClassVar[str] = ""
 

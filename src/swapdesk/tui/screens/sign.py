@@ -409,8 +409,7 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does. Without a
-    payload the heading is empty."""
+    """Returns the heading of the page, which does not scroll, and the body, which does."""
     session = state.session
     review = session.review
     if review is not None:

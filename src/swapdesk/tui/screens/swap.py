@@ -154,8 +154,8 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``right`` is its value in USD, ``below`` a muted second
-    row, ``marked`` the positions of wrong characters."""
+    """What is shown about the typed line. ``right`` is its value in USD, ``marked`` the positions
+    of wrong characters."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -272,8 +272,7 @@ class SwapScreen(Page):
         self.line.set_value(line)
 
     def write_token(self, spec: str) -> None:
-        """Appends the token ``spec``, such as ``usdc.base``, to the line. In an empty line the
-        cursor goes before the token, for typing the amount."""
+        """Appends the token ``spec``, such as ``usdc.base``, to the line."""
         value = self.line.value.strip()
         self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
         if not value:
@@ -326,9 +325,8 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins the symbol of a token, and
-        False if its first letter is meant as a command key. Returns None if only the next letter
-        can decide."""
+        """Returns True if ``text``, typed on the empty line, begins a token's symbol, False if its
+        first letter is a command key, and None if only the next letter can decide."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):

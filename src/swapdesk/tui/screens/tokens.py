@@ -119,8 +119,7 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 
 class TokenNotes(Struct, frozen=True):
-    """The notes about one token. ``warnings`` say what is suspicious; ``facts`` include its
-    contract address, limits and tokens with a similar name."""
+    """The notes about one token. ``warnings`` say what is suspicious."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -459,8 +458,7 @@ class TokensScreen(Page):
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
-    """Returns the lines of the pane, ``width`` cells wide. A contract address is wrapped between
-    its groups and never cut."""
+    """Returns the lines of the pane. A contract address is never cut."""
     stacked = width < STACKED_BELOW
     rows = _head_lines(notes, width, stacked)
     for warning in notes.warnings:

@@ -71,8 +71,7 @@ READ_AGAIN = "you: r reads it again"
 
 class Subject(Struct, frozen=True):
     """What a row is about: an account on a chain, its smart account there, or an allowance.
-    ``smart`` is the smart account's address, empty while unknown. ``unread`` says who acts next if
-    the row could not be read; otherwise None."""
+    ``unread`` says who acts next if the row could not be read; otherwise None."""
 
     account: Account
     chain: str

@@ -1,9 +1,6 @@
 """Plays a tape (a text file that presses keys) in a desk. Its keys are handled like a person's
-keys. Between them the player waits until the screen shows the texts that the tape names.
-
-In a terminal it plays at the pace of a presenter. ``ctrl+c`` stops it; after that, or after the
-last instruction, the user has the desk. Without a terminal the desk ends with the tape.
-"""
+keys; between them the player waits until the screen shows the texts that the tape names. In a
+terminal ``ctrl+c`` stops it."""
 
 from __future__ import annotations
 
@@ -87,8 +84,7 @@ class _Over(Exception):
 
 class Player:
     """Plays one tape (a text file that presses keys) in an application. ``failure`` is the error
-    that stopped it, ``left_at`` the line at which the desk was left. With ``alone`` the desk ends
-    with the tape. With ``reader`` a person plays along."""
+    that stopped it. With ``reader`` a person plays along."""
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
         self.cast = Cast()
@@ -122,7 +118,7 @@ class Player:
 
     def keeps(self, event: Key | Paste) -> bool:
         """Returns True if the desk must not get a key or paste of the user: ``ctrl+c``, which stops
-        the tape, and everything else unless a person plays along."""
+        the tape, and everything while the tape plays without a reader."""
         if event in self._own:
             self._own.remove(event)
             return False

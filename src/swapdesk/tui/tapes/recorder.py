@@ -1,8 +1,5 @@
 """Records what the screen showed while a tape was played: an asciicast v2 of everything that was
-drawn, and a picture and text for each marked moment.
-
-The texts of all moments are written as one document, so that a later run can be compared with it.
-"""
+drawn, and a picture and text for each marked moment."""
 
 from __future__ import annotations
 
@@ -63,8 +60,7 @@ def moment(app: App[Any], name: str) -> Moment:
 
 
 def moments_text(moments: Iterable[Moment]) -> str:
-    """Returns one document with the text of all moments. Each begins with a head line such as ``==
-    quotes ==``."""
+    """Returns one document with the text of all moments."""
     return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
 
 

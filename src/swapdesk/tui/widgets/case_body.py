@@ -34,8 +34,7 @@ UNKNOWN_SIGN = SIGNS["unknown"]
 
 
 def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
-    """Returns the rows about the order of a support case: what it exchanges and its stage.
-    ``brief`` leaves out its steps and facts."""
+    """Returns the rows about the order of a support case: what it exchanges and its stage."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
     state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]

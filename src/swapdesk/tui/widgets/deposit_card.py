@@ -27,8 +27,7 @@ LEAST = 8
 
 class Payment(Struct, frozen=True):
     """What the user has to pay. ``amount`` is the text of ``exact``. ``memo`` is None if the chain
-    needs none. ``note`` is shown if the service writes the amount differently. ``simulated`` is
-    True for a chain of the sandbox."""
+    needs none. ``simulated`` is True for a chain of the sandbox."""
 
     network: str
     amount: str

@@ -27,9 +27,8 @@ MARGIN = 2
 
 
 class Fact(Struct, frozen=True):
-    """A label and its value. ``address`` is drawn instead of ``value``, in groups. ``was`` is the
-    former value, ``note`` is at the right edge, ``below`` are muted rows. ``copy`` (else the
-    address) is what a copy key copies."""
+    """A label and its value. ``address`` is drawn instead of ``value``, in groups. ``copy`` (else
+    the address) is what a copy key copies."""
 
     label: str = ""
     value: LineLike = ""

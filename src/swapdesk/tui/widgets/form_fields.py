@@ -1,9 +1,5 @@
 """Fields of a form. Each has a label, a row to type in, and the results of checking what was typed.
-
-An address is grouped while it is typed. Every result is one sentence, and an address that looks
-like a known one is shown side by side with the known one. ``FilterField`` is the line above a table
-that filters its rows.
-"""
+An address that looks like a known one is shown side by side with the known one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The widgets around the body of every screen: header, notice, money line and keys.
 
 The header begins with the word SANDBOX, LIVE or FILE, which says whether the desk works with the
-sandbox, works with the live service, or shows a support file. The name of the page, the state of
-the connection and the remaining API calls follow. The money line says where the funds are and who
-acts next; it is always visible. ``NoticeLog`` keeps notices for the page of the request log.
+sandbox, works with the live service, or shows a support file. The money line says where the funds
+are and who acts next; it is always visible.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
 
 
 class BudgetFigure(Struct, frozen=True):
-    """What the header says about API calls of one kind. ``left`` of ``limit`` calls remain until
-    ``reset``. Without a limit from the service, ``used`` is the desk's own count."""
+    """What the header says about API calls of one kind. Without a limit from the service, ``used``
+    is the desk's own count."""
 
     name: str
     left: int = 0
@@ -182,8 +181,7 @@ _WEIGHTS: Mapping[str, tuple[str, str]] = {
 
 
 class NoticeState(Struct, frozen=True):
-    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead, in the form
-    for ``world`` (sandbox, live or file)."""
+    """A notice of one sentence. If ``text`` is empty, the frame rule is drawn instead."""
 
     text: str = ""
     severity: str = "information"
@@ -211,7 +209,7 @@ class NoticeRow(StateView[NoticeState]):
 
 def whole_sentences(line: Line, width: int) -> Line:
     """Returns the first sentences of ``line`` that fit into ``width`` cells, with ``…`` if some are
-    missing. If not even the first fits, it is cut."""
+    missing."""
     if len(line) != 1 or width_of(line) <= width:
         return cut(line, width)
     (span,) = line
@@ -234,8 +232,7 @@ LEAST = 7
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows after Funds and after Next, with short forms. ``urgent`` draws the
-    next step in bold."""
+    """What the money line shows after Funds and after Next, with short forms."""
 
     where: str
     next_: str = ""

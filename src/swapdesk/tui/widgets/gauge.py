@@ -12,8 +12,7 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy. Only 1 is
-    all heavy, and only 0 all light."""
+    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:

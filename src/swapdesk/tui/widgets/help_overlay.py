@@ -1,5 +1,5 @@
 """Two panels made from the commands of the screen: the help, which lists every key that works here,
-and the palette, which searches commands. The help also lists the keys of the focused widget."""
+and the palette, which searches commands."""
 
 from __future__ import annotations
 

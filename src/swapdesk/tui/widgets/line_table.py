@@ -1,10 +1,5 @@
 """A table on Textual's line API: only visible rows are laid out, and only changed cells are
-written.
-
-The cursor belongs to the key of a row. It stays on its row while rows move, come or go, and moves
-only if its own row disappears. ``KeyedRows`` implements that rule; ``TableLayout`` keeps the cells
-of the rows that were drawn last.
-"""
+written. The cursor belongs to the key of a row. It stays on its row while rows move, come or go."""
 
 from __future__ import annotations
 
@@ -218,9 +213,8 @@ class LineTable(ScrollView, can_focus=True):
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
-        """Replaces all rows. The cursor stays on the row with its key. ``measured`` is an equal
-        layout that has already measured the rows. Raises ValueError if two rows have the same
-        key."""
+        """Replaces all rows. The cursor stays on the row with its key. ``measured`` is a layout
+        that has measured the rows already. Raises ValueError if two rows have the same key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         width = self.size.width - 2 * MARGIN

@@ -1,11 +1,6 @@
 """The table that compares what is signed with what was confirmed, and the list of payments that a
-signature makes.
-
-The columns of the table are the name of the field, the value that is signed, a glyph for the
-result, and the expected value. The expected value comes from the quote, the order, the chain or a
-limit of the desk. Addresses are never shortened: if both values do not fit into one row, the
-expected one is put below. Payments are numbered from 1.
-"""
+signature makes. Addresses are never shortened: if both values do not fit into one row, the expected
+one is put below."""
 
 from __future__ import annotations
 

@@ -111,8 +111,6 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
 
 
 def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
-    """Returns the table row of an order. The word for its state is bold if the user has to act
-    next."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
@@ -204,8 +202,7 @@ class Shown(Struct, frozen=True):
 
 
 class Drawn(Struct):
-    """An order in the table as it was when its row was made. The row is a :class:`Sketch` until it
-    comes into view."""
+    """An order in the table as it was when its row was made."""
 
     tracked: TrackedOrder
     row: Row | Sketch
@@ -399,8 +396,7 @@ class OrderPane(FittedLines):
 def side_lines(
     tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: Sequence[Fact], width: int
 ) -> list[Line]:
-    """Returns the rows about an order for the panel beside the table. ``fact`` is a muted text
-    below the order's short id."""
+    """Returns the rows about an order for the panel beside the table."""
     about: list[Line] = [pair_spans(tracked), [], _state(summary), _funds(summary)]
     rows: list[Line] = [[], section_line(tracked.short_id, "", width)]
     for line in ([Span(fact, "muted")], [], *about, _next(summary), _by(summary)):

@@ -1,9 +1,5 @@
-"""Panels at the bottom of the screen, at most two thirds as high as the screen. The money line
-below a panel stays visible.
-
-There are panels to read rows of text, to type a text, and to type a phrase before something that
-cannot be undone.
-"""
+"""Panels at the bottom of the screen: to read rows of text, to type a text, and to type a phrase
+before something that cannot be undone. The money line below a panel stays visible."""
 
 from __future__ import annotations
 
@@ -114,8 +110,7 @@ class ReadingOverlay(Overlay[None]):
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
-    """Returns rows with the label, the whole value, and how to select it. The value's rows have
-    nothing else in them."""
+    """Returns rows with the label, the whole value, and how to select it."""
     rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
     rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
     how = (
@@ -159,8 +154,7 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 class Question(Struct, frozen=True):
     """A question that the user answers by typing ``phrase``. ``what`` are sentences about what will
-    happen. ``asked`` replaces the row that names the phrase; ``wrong`` follows a wrong answer.
-    ``folds`` ignores case."""
+    happen."""
 
     title: str
     what: Sequence[str]
@@ -204,7 +198,7 @@ class TypedConfirm(Overlay[bool]):
 
 def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
     """Returns the rows above the field of a question. ``said`` is the result of checking the typed
-    text; None leaves its row empty."""
+    text, or None."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:
         rows += wrapped(sentence, width)

@@ -1,9 +1,5 @@
-"""A QR code, always black on white, and the panel that shows it beside the card of a deposit.
-
-One cell shows two modules, one above the other. The white margin of two modules is part of the
-drawing. The error correction level is L, because a screen is clean and a smaller code is easier to
-scan.
-"""
+"""A QR code, always black on white, and the panel that shows it beside the card of a deposit. One
+cell shows two modules, one above the other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The table of the quotes in one answer of the service: usable routes, best first, then unusable
-ones with their reasons. Also the comparison of the best route of each kind (standard, private,
-DEX)."""
+"""The table of the quotes in one answer of the service, and the comparison of the best route of
+each kind (standard, private, DEX)."""
 
 from __future__ import annotations
 
@@ -124,8 +123,6 @@ def quote_rows(
     arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """Returns the rows of the table for the quotes in ``board``. ``former`` has each quote's place
-    before the last refresh, by quote id."""
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
     left_out, common = arrangement.left_out(placed), _common(placed)

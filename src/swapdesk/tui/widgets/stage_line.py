@@ -47,7 +47,7 @@ class StageMark(GlyphState):
 
 class StageState(Struct, frozen=True):
     """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError if
-    there are fewer than two stages or ``at`` is none of them."""
+    there is no such stage."""
 
     at: int
     of: int

@@ -1,9 +1,5 @@
 """Columns and rows of a table, how they are laid out in cells, and which rows are in view. Nothing
-here draws.
-
-A column keeps its width while rows change. If the screen is too narrow, whole columns are dropped,
-the one with the lowest priority first. A number is never cut.
-"""
+here draws. If the screen is too narrow, whole columns are dropped. A number is never cut."""
 
 from __future__ import annotations
 
@@ -35,9 +31,8 @@ LEAST_WORD = 4
 
 
 class Column(Struct, frozen=True):
-    """A column of a table, ``width`` cells wide without its ``gap``. A low ``priority`` is dropped
-    first; ``grow`` is the share of free cells. ``align`` ``point`` aligns decimal points. ``unit``
-    is the width of a symbol after the number, or 0."""
+    """A column of a table, ``width`` cells wide without its ``gap``. The lowest ``priority`` is
+    dropped first. ``unit`` is the width of a symbol after the number, or 0."""
 
     key: str
     label: str
@@ -55,8 +50,7 @@ Cell = LineLike
 
 class Row(Struct):
     """A row of a table. ``cells`` are by column key; missing ones are empty. ``tail`` replaces
-    those from column ``tail_from`` on. ``role`` colours plain strings. The cursor skips it unless
-    ``selectable``."""
+    those from column ``tail_from`` on."""
 
     key: str
     cells: Mapping[str, Cell]

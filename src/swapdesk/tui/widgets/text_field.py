@@ -1,9 +1,5 @@
-"""Text fields of one row. The cursor does not blink, and no part of a paste is dropped without a
-word.
-
-An address field shows groups of four characters; its value has no spaces. A pass phrase is drawn as
-dots and forgotten as soon as it is taken; no message contains it.
-"""
+"""Text fields of one row. No part of a paste is dropped without a word. A pass phrase is drawn as
+dots and forgotten as soon as it is taken; no message contains it."""
 
 from __future__ import annotations
 
@@ -74,7 +70,7 @@ class Edit(Struct, frozen=True):
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
     """Returns the text that a paste inserts, and a sentence about what was changed, or empty.
-    Blanks at the ends and invisible characters are dropped; with ``grouped``, so are all spaces."""
+    ``grouped`` drops all spaces."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -125,8 +121,7 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """A text field of one row. ``grouped`` draws groups of four characters; ``secret`` draws dots;
-    ``tall`` adds empty rows. While the field is empty or resting, the screen gets keys (Textual's
+    """A text field of one row. While it is empty or resting, the screen gets the keys (Textual's
     names) for which ``leaves`` returns True."""
 
     DEFAULT_CSS = """

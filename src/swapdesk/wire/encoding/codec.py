@@ -76,8 +76,7 @@ def _shown(value: Any) -> str:
 
 
 def sentence(detail: ErrorDetails) -> str:
-    """Returns a sentence that says why a value was refused. The sentence may state the allowed
-    bound, in plain digits, but never the refused value."""
+    """Returns a sentence that says why a value was refused. It never repeats the value."""
     template = _SENTENCES.get(detail["type"])
     if template is not None:
         context = {name: _shown(value) for name, value in detail.get("ctx", {}).items()}
@@ -154,9 +153,6 @@ def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, s
 
 
 def _lean(value: BaseModel, shared: frozenset[str]) -> str:
-    """Returns the JSON of a model without the fields named in ``shared``. The text equals that of
-    ``model_dump`` followed by :func:`_write`, but is made faster, because no dictionary is
-    built."""
     fields, out = value.__dict__, []
     for name, written, nullable in _plan_of(type(value), shared):
         item = fields[name]
@@ -168,9 +164,6 @@ def _lean(value: BaseModel, shared: frozenset[str]) -> str:
 
 
 def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
-    """Returns the JSON of a whole model. ``lean`` is the JSON of the same model without the fields
-    named in ``shared``. These fields are appended to it; their texts are remembered for later
-    calls."""
     parts = [lean[1:-1]] if len(lean) > 2 else []
     for name in sorted(shared):
         part = getattr(value, name)
@@ -182,8 +175,7 @@ def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
 
 
 def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """Returns two JSON texts of a model: the text without the fields named in the class attribute
-    ``SHARED``, and the text of the whole model."""
+    """Returns the JSON of a model twice: without the fields in ``SHARED``, and whole."""
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
@@ -195,8 +187,8 @@ def _writable(text: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Returns the text as UTF-8. UTF-8 cannot express half of a surrogate pair, so such a half is
-    written as a backslash escape, which means the same in JSON."""
+    """Returns the text as UTF-8. Half a surrogate pair becomes a JSON escape, because UTF-8 cannot
+    express it."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -207,13 +199,9 @@ def _text(value: object) -> str:
 
 
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-    """Returns a value as UTF-8 JSON without blanks. Decimals keep all their digits; times are
-    written as RFC 3339.
-
-    Models are written under their wire names; ``exclude_none`` and ``exclude_unset`` apply to
-    models only. Raises TypeError for a float or an unknown type, and NumberError for a number out
-    of bounds.
-    """
+    """Returns UTF-8 JSON without blanks; decimals keep all digits. The two flags apply to models
+    only. Raises TypeError for a float or an unknown type, NumberError for a number out of
+    bounds."""
     out: list[str] = []
     _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
     return _encoded("".join(out))
@@ -246,10 +234,8 @@ _STEPS_AT_ONCE = 4_096
 
 
 class CodecError(ValueError):
-    """Raised for bytes that are not acceptable JSON.
-
-    ``code`` is one of too_large, not_utf8, not_json, too_deep, duplicate_key, number, shape.
-    """
+    """Raised for bytes that are not acceptable JSON. ``code`` is too_large, not_utf8, not_json,
+    too_deep, duplicate_key, number or shape."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -257,7 +243,7 @@ class CodecError(ValueError):
 
 
 class ShapeError(CodecError):
-    """Raised for JSON of an unexpected shape. ``fields`` lists (dotted path, message) pairs, which
+    """Raised for JSON of an unexpected shape. ``fields`` has (dotted path, message) pairs, which
     never contain a value."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
@@ -310,9 +296,6 @@ _answer_decoder = _decoder_of(_near_or_far, _near_or_far)
 
 
 def _is_deeper(data: bytes, max_depth: int) -> bool:
-    """Returns True if arrays and objects are nested deeper than ``max_depth``. The check does not
-    recurse and stops soon after the first place that is too deep, so that a hostile document costs
-    little."""
     if b"\\" in data:
         # Pairs first, so that the quote after an escaped backslash still ends its text.
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -329,9 +312,8 @@ def _is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
-    """Raises CodecError if a document is nested deeper than ``max_depth``. Call this function
-    before a recursive parser reads the document: in a process where a library has raised Python's
-    recursion limit, a deeply nested document would crash the parser."""
+    """Raises CodecError for a document nested deeper than ``max_depth``. Must come before a
+    recursive parser, which such a document could crash."""
     if data.count(b"[") + data.count(b"{") > max_depth and _is_deeper(data, max_depth):
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
 
@@ -350,15 +332,14 @@ def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
 
 
 def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
-    """Returns the text of a JSON document in which each repeated part, such as a token, is replaced
-    by a number (see ``parse_cache``). If two results are equal, the documents are equal. Raises
-    ValueError if a part is not JSON."""
+    """Returns the text of a JSON document with each repeated part replaced by a number. Equal
+    results mean equal documents. Raises ValueError for invalid JSON."""
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 
 
 def part_of(number: str) -> str | None:
-    """Returns the text of the part that was replaced by this number in a result of
-    :func:`shortened`; None if the number does not stand for a part."""
+    """Returns the text that this number replaces in a result of :func:`shortened`; None if it
+    replaces none."""
     return PARTS.text(number)
 
 
@@ -369,9 +350,8 @@ def decode_json(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> object:
-    """Returns the plain Python values of a JSON document; numbers are :class:`WireNumber`. If
-    ``side`` is ``client``, a number out of bounds becomes a :class:`FarNumber` instead of an error,
-    because it may be in a member that the client does not read. Raises CodecError."""
+    """Returns the plain Python values of a JSON document; numbers are :class:`WireNumber`. For a
+    client, a number out of bounds becomes a :class:`FarNumber`. Raises CodecError."""
     text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
@@ -425,7 +405,7 @@ def decode(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> T:
-    """Reads JSON bytes into a value of the type ``kind``. If ``side`` is ``client``, display text
-    is rewritten so that a terminal can show it safely. Raises CodecError."""
+    """Reads JSON bytes into a value of the type ``kind``. A client gets display text that is safe
+    for a terminal. Raises CodecError."""
     value = decode_json(data, side=side, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)

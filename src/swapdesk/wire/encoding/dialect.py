@@ -23,15 +23,14 @@ VENDOR_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "actionRequired": ("ffSetEmergency",),
     }
 )
-"""For each name that the contract gives to a field: the other names under which the field is also
-read, in order of preference."""
+"""The other names under which a field is read, by its name in the contract, in order of
+preference."""
 
 
 CHAIN_NAMES: Mapping[str, str] = MappingProxyType(
     {"xrp": "ripple", "stellar": "xlm", "dogecoin": "doge", "cosmos": "cosmoshub-4"}
 )
-"""For each short name that the contract gives to a chain: the name that the public service uses
-instead."""
+"""The public service's names of chains, by the contract's short name."""
 
 _OUR_CHAINS = {theirs: ours for ours, theirs in CHAIN_NAMES.items()}
 _NAMING_CHAINS = ("chain", "shortName", "refundChain")
@@ -39,21 +38,19 @@ _ASKING_CHAINS = ("chain", "name")
 _SENT = ("to", "data", "value", "gasLimit")
 
 _REPLACED = ("serviceId", "serviceIds")
-"""Fields that are written only under the public service's name if the dialect is ``VENDOR``. All
-other fields in ``VENDOR_NAMES`` are then written under both the contract's name and the public
-service's names, because the records of the public service contain both."""
+"""Fields that the ``VENDOR`` dialect writes only under the public service's name. It writes its
+other fields under both names."""
 
 
 class Dialect(StrEnum):
-    """The set of names that a service writes for fields and chains: those of the contract
-    (``CONTRACT``), or those of the public service of the API's vendor (``VENDOR``)."""
+    """The names that a service writes for fields and chains: the contract's, or those of the
+    vendor's public service."""
 
     CONTRACT = "contract"
     VENDOR = "vendor"
 
     def names(self, value: Any) -> Any:
-        """Returns a plain JSON value, with the fields and chains renamed to the names of this
-        dialect at every depth. For ``CONTRACT``, the value itself is returned."""
+        """Returns a JSON value with fields and chains renamed to this dialect at every depth."""
         if self is Dialect.CONTRACT:
             return value
         if isinstance(value, list):
@@ -71,8 +68,7 @@ class Dialect(StrEnum):
         return written | _in_their_form(value)
 
     def asked(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Returns the query parameters of a request with every chain name of this dialect replaced
-        by the contract's name."""
+        """Returns query parameters with this dialect's chain names replaced by the contract's."""
         if self is Dialect.CONTRACT:
             return pairs
         return [
@@ -81,8 +77,7 @@ class Dialect(StrEnum):
         ]
 
     def path(self, path: str) -> str:
-        """Returns the dotted path of an input, as an error names it (contract 3.2), with the field
-        names of this dialect."""
+        """Returns the dotted path of an input in this dialect's names (contract 3.2)."""
         if self is Dialect.CONTRACT:
             return path
         parts = path.split(".")
@@ -90,10 +85,7 @@ class Dialect(StrEnum):
 
 
 def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the members that the public service writes in another form than the contract. The
-    ``validUntil`` of a fixed rate becomes Unix seconds, as text. A DEX order whose ``metadata``
-    says ``offChain`` gets ``offChain: true``; any other DEX order with ``metadata`` gets its
-    transaction as ``tx``."""
+    """Returns the members whose form, not only name, differs at the public service."""
     written: dict[str, Any] = {}
     ends, sends = value.get("validUntil"), value.get("metadata")
     if value.get("fixed") is True and isinstance(ends, str):

@@ -16,9 +16,8 @@ OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
 """The id of an order, or of a group of orders (contract 1.16)."""
 
 AskedId = Annotated[str, Identity(64)]
-"""The id of an order, or of a group of orders, in the path of a request. Any text of this length is
-accepted: an id of the wrong form is answered as an unknown id, not as an error in the request
-(contract 1.16)."""
+"""The id of an order or of a group of orders in a path. A malformed id is answered as unknown, not
+as an error (contract 1.16)."""
 
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
 """The id of a token row or chain row: 24 hexadecimal digits."""
@@ -45,14 +44,13 @@ def new_order_id(rng: random.Random) -> str:
 
 
 def new_object_id(rng: random.Random) -> str:
-    """Returns a new id of a row or a quote: 24 random hexadecimal digits, which do not follow the
-    order of creation (contract 1.17)."""
+    """Returns a new id of 24 random hexadecimal digits, which reveals no order of creation
+    (contract 1.17)."""
     return f"{rng.getrandbits(96):024x}"
 
 
 def safe_segment(text: str) -> str:
-    """Returns an id in the form of one segment of a URL path. Raises UnsafeText if the text is not
-    an id."""
+    """Returns an id as one segment of a URL path. Raises UnsafeText if the text is not an id."""
     if _SEGMENT.fullmatch(text) is None:
         raise UnsafeText("an id has 1 to 64 letters, digits, _ or -")
     return quote(text, safe="")

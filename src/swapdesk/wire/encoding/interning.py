@@ -26,8 +26,8 @@ _HEAVIEST = 16 * 1024
 
 
 class Shared(Struct, frozen=True):
-    """Metadata for a field, used as ``Annotated[Token, Shared()]``. If an equal JSON object with
-    the same ``id`` is read again, the model that was made the first time is reused."""
+    """Metadata for a field, used as ``Annotated[Token, Shared()]``. Equal JSON objects with the
+    same ``id`` become one model."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -69,8 +69,8 @@ def _weight(value: Any) -> int:
 
 
 class SharedTexts:
-    """A cache of the JSON texts of frozen models. The key is Python's ``id()`` of the model; each
-    model is kept alive, because Python could otherwise give the same ``id()`` to a new object."""
+    """A cache of the JSON texts of frozen models, by Python's ``id()``. Keeps each model alive, so
+    that no ``id()`` is reused."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._known: Newest[int, tuple[BaseModel, str]] = Newest(kept)

@@ -15,9 +15,8 @@ from swapdesk.wire.encoding.readers import BOUNDS
 
 
 class WireJsonSchema(GenerateJsonSchema):
-    """A ``schema_generator`` for pydantic that writes bounds under their standard names
-    (``minimum``, ``exclusiveMinimum`` and so on). Bounds and defaults in the schema are int or
-    Decimal, never float or text, so that ``encode_json`` can write them."""
+    """A ``schema_generator`` for pydantic that writes bounds under their standard names, as int or
+    Decimal."""
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         json_schema = super().generate_inner(schema)
@@ -31,8 +30,6 @@ class WireJsonSchema(GenerateJsonSchema):
 
 
 def _number(value: Any) -> Any:
-    """Returns a bound as a Decimal if pydantic gives it as text or float; any other value
-    unchanged."""
     if isinstance(value, (str, float)):
         try:
             return Decimal(str(value))

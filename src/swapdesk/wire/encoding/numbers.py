@@ -38,8 +38,7 @@ _TOKEN = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9
 _INTEGER_TOKEN = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
 
 MONEY = Context(prec=80, traps=[Inexact, InvalidOperation, Overflow, DivisionByZero])
-"""Decimal context for exact arithmetic: a result that does not fit raises an error instead of being
-rounded."""
+"""Decimal context for exact arithmetic: a result that does not fit is an error, never rounded."""
 
 ROUGH = Context(prec=60, traps=[InvalidOperation, Overflow, DivisionByZero])
 """Decimal context for divisions, rates and shares: 60 digits, rounded half to even."""
@@ -48,7 +47,7 @@ _WIDE = Context(prec=200, traps=[InvalidOperation, Overflow, DivisionByZero])
 
 
 class NumberError(ValueError):
-    """Raised for a number that is out of bounds or not written in a form that the API allows."""
+    """Raised for a number that is out of bounds or not in a form that the API allows."""
 
 
 class WireNumber(str):
@@ -58,10 +57,8 @@ class WireNumber(str):
 
 
 class FarNumber(Struct, frozen=True):
-    """The exact text of a JSON number that is too long or too large for the wire. No field accepts
-    a FarNumber; a client therefore tolerates it only in members that it does not read. The class is
-    not a dataclass, because a model would write a dataclass as an object instead of the original
-    number."""
+    """The exact text of a JSON number too large for the wire. No field accepts it, so a client
+    tolerates it only in members that it does not read."""
 
     text: str
 
@@ -75,7 +72,7 @@ def holds_far(value: object) -> bool:
 
 def refuse_far(value: T) -> T:
     """Returns the value unchanged. Raises a validation error if it contains a :class:`FarNumber`.
-    Use this function for a value that is stored unread and used later."""
+    For values stored unread and used later."""
     if holds_far(value):
         raise refusal("number", "holds a number outside the accepted form")
     return value
@@ -92,8 +89,8 @@ def number_token(text: str) -> WireNumber:
 
 
 def bounded(amount: Decimal) -> Decimal:
-    """Returns ``amount`` if it is finite and within 40 digits on each side of the point. Raises
-    NumberError otherwise."""
+    """Returns ``amount``. Raises NumberError unless it is finite and within 40 digits on each side
+    of the point."""
     if not amount.is_finite():
         raise NumberError("must be a finite number")
     exponent = amount.as_tuple().exponent
@@ -135,8 +132,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Returns metadata for ``Annotated``: pydantic calls the function ``read`` to read a value of
-    the type. ``json_type`` is the name of the type in the JSON schema."""
+    """Returns metadata for ``Annotated`` that makes pydantic read a number by ``read``.
+    ``json_type`` is its type in the JSON schema."""
 
     def validate(value: object) -> Any:
         try:
@@ -148,12 +145,10 @@ def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
 
 
 Amount = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=True), "number")]
-"""A number in an answer of a service: a JSON number, or a text with the same digits. Trailing zeros
-are kept."""
+"""A number in a service's answer, as a JSON number or a text. Trailing zeros are kept."""
 
 NO_BOUND = Decimal(2**53 - 1)
-"""The largest integer that a double stores exactly. Services written in JavaScript send it to say
-that an amount has no upper bound."""
+"""The largest integer that a double stores exactly; some services send it for "no upper bound"."""
 
 
 def _ceiling_of(value: object) -> Decimal | None:
@@ -164,8 +159,8 @@ def _ceiling_of(value: object) -> Decimal | None:
 
 
 Ceiling = Annotated[Decimal, number_by(_ceiling_of, "number")] | None
-"""The largest amount that something accepts. "No bound" (0, or at least the largest safe integer)
-becomes None, so that no amount is compared with it (contract 6.2)."""
+"""The largest accepted amount. "No bound" (0, or at least ``NO_BOUND``) becomes None, so that
+nothing is compared with it (contract 6.2)."""
 
 BodyNumber = Annotated[Decimal, number_by(lambda v: _amount_of(v, text_allowed=False), "number")]
 """A number in a request body: a JSON number, never a text."""
@@ -178,8 +173,8 @@ BodyInteger = Annotated[int, number_by(lambda v: _integer_of(v, decimal_allowed=
 
 
 def plain(d: Decimal) -> str:
-    """Returns the number as text with all its digits, never in scientific notation. Trailing zeros
-    are kept: ``1.50`` stays ``1.50``."""
+    """Returns the number with all its digits, never in scientific notation. Trailing zeros are
+    kept."""
     text = str(d)
     if len(text) <= SCALE_LIMIT and "E" not in text and d.is_finite():
         return text
@@ -188,7 +183,7 @@ def plain(d: Decimal) -> str:
 
 @dataclass(slots=True)
 class AmountError(ValueError):
-    """Raised if a typed amount is refused, with a ``code``, the ``message`` to show and the 0-based
+    """Raised for a refused typed amount: ``code``, the ``message`` to show, and the 0-based
     ``position`` of the fault."""
 
     code: str
@@ -203,10 +198,8 @@ _UNREADABLE = 'A comma is not part of an amount. Write "1.5".'
 
 
 def _comma(text: str) -> AmountError:
-    """Returns the error for an amount that contains a comma. If the text has one meaning, the
-    message proposes the amount in the right form; if it has two, the message names both. Otherwise
-    it only says that a comma is not allowed. Nothing is guessed, because a wrong guess can be off
-    by a factor of 1000."""
+    """Returns the error for a typed comma. Nothing is guessed, because a wrong guess can be off by
+    a factor of 1000."""
     position = text.index(",")
     whole = text.replace(",", "")
     point = text.replace(",", ".")
@@ -228,8 +221,8 @@ def _comma(text: str) -> AmountError:
 _GROUPED = re.compile(
     r"[0-9]{1,3}(?:([ \u00a0\u2009\u202f'\u2019])[0-9]{3}(?:\1[0-9]{3})*)(\.[0-9]+)?"
 )
-"""Matches a number whose digits are in groups of three, separated by blanks or apostrophes. These
-separators are never a decimal point, so the number has only one meaning."""
+"""Matches digits in groups of three, separated by blanks or apostrophes, which are never a decimal
+point."""
 
 
 def _stranger(text: str, ch: str, position: int) -> AmountError:
@@ -241,11 +234,8 @@ def _stranger(text: str, ch: str, position: int) -> AmountError:
 
 
 def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This token") -> Decimal:
-    """Returns the amount that a person typed. Raises AmountError.
-
-    The grammar is ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, with at most 40 digits on each side and
-    at most ``decimals`` digits after the point (contract 1.11).
-    """
+    """Returns the amount that a person typed, with at most ``decimals`` digits after the point
+    (contract 1.11). Raises AmountError."""
     if not text:
         raise AmountError("empty", "Type an amount.", 0)
     if text[0] in "+-":
@@ -278,9 +268,8 @@ def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This 
 
 
 def to_base_units(amount: Decimal, decimals: int) -> int:
-    """Returns the amount as a number of the token's smallest units. Raises NumberError if the
-    amount has more than ``decimals`` digits after the point, because the result would not be
-    exact."""
+    """Returns the amount in the token's smallest units. Raises NumberError if it has more than
+    ``decimals`` digits after the point."""
     scaled = _WIDE.scaleb(bounded(amount), decimals)
     if scaled != scaled.to_integral_value(context=_WIDE):
         raise NumberError(f"{plain(amount)} has more than {decimals} decimals")
@@ -288,15 +277,14 @@ def to_base_units(amount: Decimal, decimals: int) -> int:
 
 
 def from_base_units(units: int, decimals: int) -> Decimal:
-    """Converts a number of the token's smallest units into an amount in whole tokens, which has
-    exactly ``decimals`` digits after the point."""
+    """Converts smallest units into whole tokens, with exactly ``decimals`` digits after the
+    point."""
     return _WIDE.scaleb(Decimal(units), -decimals)
 
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
-    """Returns the amount rounded to ``decimals`` digits: up if ``up`` is True, for amounts to pay,
-    else down, for amounts to receive. Raises NumberError if the amount is far too large or too
-    small."""
+    """Rounds to ``decimals`` digits: up for amounts to pay, down for amounts to receive. Raises
+    NumberError if the amount is far out of range."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
@@ -315,8 +303,7 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the amount as it is after a server has stored it as a floating-point double and
-    written that double with the fewest digits that identify it."""
+    """Returns the amount as a server returns it after storing it as a double."""
     return Decimal(repr(float(bounded(d))))
 
 

@@ -21,20 +21,17 @@ KEPT = 1_024
 """The most parts that are remembered; the oldest are forgotten."""
 LONGEST = 8 * 1024
 _HEAD = 64
-"""Number of characters at the start of a part that are its key in the cache. These characters
-contain the part's id, because every part begins with its id."""
+"""Number of characters at the start of a part that are its key in the cache; they contain the
+part's id."""
 _DIGITS = 100
-"""The number that replaces a part has more than this many digits. No number in a valid document is
-that long, so none is mistaken for a replacement."""
+"""A replacing number has more digits than this, which no number in a valid document has."""
 
 Part = tuple[str, str, Any]
-"""A part, which is a JSON object that repeats: its text, the number that replaces it, and its
-parsed value."""
+"""A repeated JSON object: its text, the number that replaces it, and its parsed value."""
 
 
 class Newest(OrderedDict[K, V]):
-    """A dictionary that keeps the ``most`` entries that were set last. Setting one more removes the
-    entry that was set the longest ago."""
+    """A dictionary that keeps only the ``most`` entries that were set last."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -48,8 +45,7 @@ class Newest(OrderedDict[K, V]):
 
 
 class KnownParts:
-    """The cache of parts, which are JSON objects that repeat. Each part has a number that replaces
-    it in a text."""
+    """A cache of repeated JSON objects ("parts"), each with a number that replaces it in texts."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -67,20 +63,18 @@ class KnownParts:
         self._marks = tuple({*self._marks, f',"{name}":{{'})
 
     def value(self, number: str) -> Any:
-        """Returns the parsed value of the part that :meth:`shorten` replaced by this number. Raises
-        KeyError if the number does not stand for a part."""
+        """Returns the parsed value of the part that this number replaces. Raises KeyError if it
+        replaces none."""
         return self._numbered[number][2]
 
     def text(self, number: str) -> str | None:
-        """Returns the text of the part that :meth:`shorten` replaced by this number; None if the
-        number does not stand for a part."""
+        """Returns the text of the part that this number replaces; None if it replaces none."""
         part = self._numbered.get(number)
         return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
         """Returns the text with each repeated part replaced by a number. ``read`` parses the JSON
-        value that begins at a given position of the text, and returns the value and the position
-        after its end. Raises ValueError if a part is not JSON."""
+        value at a position and also returns its end. Raises ValueError for invalid JSON."""
         pieces: list[str] = []
         done = 0
         for at in self._places(text):

@@ -69,18 +69,15 @@ QueryBoolean = Annotated[bool, number_by(_boolean, "boolean")]
 """A truth value in a query: ``true`` or ``false``."""
 
 QueryTime = Annotated[datetime, ASKED_TIME]
-"""A time in a query: RFC 3339 or ``YYYY-MM-DD``, without limits on the year. A time without an
-offset is UTC."""
+"""A time in a query: RFC 3339 or ``YYYY-MM-DD``, of any year. Without an offset it is UTC."""
 
 
 class FreeText(Identity):
-    """Metadata for a search text that a person types: any script, but no control characters, and a
-    limited length."""
+    """Metadata for a search text: any script, no control characters, limited length."""
 
 
 class QueryError(ValueError):
-    """Raised for a wrong query. ``fields`` maps the wire name of each wrong parameter to a sentence
-    about the problem."""
+    """Raised for a wrong query. ``fields`` maps each wrong parameter to a sentence about it."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {problem}" for name, problem in fields.items()))
@@ -135,11 +132,8 @@ def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tu
 
 
 def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """Reads the decoded (name, value) pairs of a query string into ``model``.
-
-    A name may be repeated only if its field is a list; ``a,b`` is one value. Raises one
-    :class:`QueryError` that lists all unknown names, empty values and wrong values.
-    """
+    """Reads decoded query pairs into ``model``. Only list fields may repeat; ``a,b`` is one value.
+    Raises one :class:`QueryError` for all problems."""
     by_name = {name: p for p in _parameters(model) for name in p.names}
     sent: dict[str, list[str]] = {}
     spelled: dict[str, str] = {}
@@ -177,8 +171,6 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
-    """Returns the wire name of the parameter that caused a validation error. An error about the
-    whole model has no location; its context then contains the name under ``field``."""
     if detail["loc"]:
         first = str(detail["loc"][0])
         return by_name[first].names[0] if first in by_name else first
@@ -186,14 +178,12 @@ def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
 
 
 def _written(value: object) -> str:
-    """Returns the text that stands for a value in a query string: a text unchanged, a time without
-    quotes, and any other value as JSON."""
     return str(value) if isinstance(value, str) else encode_json(value).decode().strip('"')
 
 
 def encode_query(model: BaseModel) -> list[tuple[str, str]]:
-    """Returns the name and value pairs of a query string. Fields that were not set, or that are
-    None, are left out. A list becomes several pairs with the same name."""
+    """Returns the pairs of a query string, without unset fields and None. A list becomes several
+    pairs."""
     pairs: list[tuple[str, str]] = []
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)

@@ -20,19 +20,13 @@ BOUNDS = {
     "min_length": "minLength",
     "max_length": "maxLength",
 }
-"""For each bound in a pydantic type (``ge``, ``gt`` and so on): the name of the same bound in JSON
-Schema."""
+"""The names in JSON Schema of pydantic's bounds."""
 
 
 class ReadBy:
-    """Metadata for ``Annotated``: pydantic reads the type by the function ``read`` and describes it
-    by ``json_schema``. If ``with_context`` is True, ``read`` also gets pydantic's validation
-    information, which says whether the client or the service reads.
-
-    If a field has a bound, as in ``x: Amount = Field(1, ge=1)``, pydantic puts it into the schema
-    of the inner type. That schema is therefore applied after ``read``; otherwise the bound would be
-    lost silently.
-    """
+    """Metadata for ``Annotated``: pydantic reads the type by ``read`` and describes it by
+    ``json_schema``. Bounds of a field apply to the result. With ``with_context``, ``read`` also
+    learns whether client or service reads."""
 
     def __init__(
         self, read: Callable[..., Any], json_schema: dict[str, Any], *, with_context: bool = False
@@ -62,8 +56,8 @@ class ReadBy:
 
 
 def refusal(kind: str, message: str, **values: Any) -> Exception:
-    """Returns a validation error, to be raised by a function that reads a value. Each name in
-    braces in ``message`` is replaced by the entry of ``values`` with that name."""
+    """Returns a validation error for a reading function to raise. ``values`` replace the names in
+    braces in ``message``."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, message, values or None)
@@ -73,8 +67,8 @@ _NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a t
 
 
 def character_in_words(ch: str) -> str:
-    """Describes a character that is invisible or must not reach a screen, for example ``a space``
-    or ``U+202E (right-to-left override)``."""
+    """Describes an invisible or dangerous character, such as ``U+202E (right-to-left
+    override)``."""
     if ch in _NAMED:
         return _NAMED[ch]
     name = unicodedata.name(ch, "a control character" if ch < " " else "")

@@ -46,11 +46,8 @@ def is_unsafe(ch: str) -> bool:
 
 
 def safe_text(s: str, limit: int) -> str:
-    """Returns text that a terminal can show, with at most ``limit`` characters.
-
-    Unsafe characters become ``<U+XXXX>``, and every kind of blank becomes a space. More than two
-    combining marks on one base are dropped. A shortened text ends with an ellipsis.
-    """
+    """Returns text that a terminal can show, with at most ``limit`` characters. Unsafe characters
+    become ``<U+XXXX>``; a shortened text ends with an ellipsis."""
     if s.isascii() and s.isprintable():
         return s if len(s) <= limit else s[: limit - 1] + "…"
     pieces: list[str] = []
@@ -86,8 +83,8 @@ def safe_text(s: str, limit: int) -> str:
 
 
 def identity_text(s: str, limit: int) -> str:
-    """Returns ``s`` unchanged. Raises UnsafeText if it contains an unsafe character, a blank at
-    either end, or more than ``limit`` characters."""
+    """Returns ``s`` unchanged. Raises UnsafeText for an unsafe character, a blank at either end, or
+    excess length."""
     if len(s) > limit:
         raise UnsafeText(f"at most {limit} characters, not {len(s)}")
     if s != s.strip():
@@ -106,8 +103,8 @@ def identity_text(s: str, limit: int) -> str:
 
 
 def filter_line(text: str) -> str:
-    """Returns the text with every control, format or line-separator character replaced by U+FFFD.
-    This is the last filter before the terminal."""
+    """Replaces control, format and line-separator characters by U+FFFD. The last filter before the
+    terminal."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
@@ -120,9 +117,8 @@ def _require_text(value: object) -> str:
 
 
 class Display(ReadBy):
-    """Metadata for text that people read. A client rewrites the text by :func:`safe_text`. A
-    service keeps it unchanged, but refuses half of a surrogate pair, because no answer could carry
-    it."""
+    """Metadata for text that people read. A client rewrites it by :func:`safe_text`; a service
+    keeps it, but refuses half a surrogate pair."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(self._validate, {"type": "string"}, with_context=True)
@@ -138,8 +134,8 @@ class Display(ReadBy):
 
 
 class Identity(ReadBy):
-    """Metadata for text that names something, such as an id. Client and service both check the text
-    and never rewrite it. ``limit`` is in characters; ``pattern`` must match the whole text."""
+    """Metadata for text that names something, such as an id. It is checked and never rewritten.
+    ``pattern`` must match all of it."""
 
     def __init__(self, limit: int, *, pattern: str | None = None) -> None:
         json_schema: dict[str, Any] = {"type": "string", "maxLength": limit}
@@ -151,8 +147,7 @@ class Identity(ReadBy):
         self._compiled = re.compile(pattern, re.ASCII) if pattern is not None else None
 
     def check(self, value: object) -> str:
-        """Returns ``value`` unchanged if it is a valid text. Otherwise raises a validation error
-        that does not quote the value."""
+        """Returns ``value`` unchanged, or raises a validation error that does not quote it."""
         text = _require_text(value)
         try:
             identity_text(text, self.limit)
@@ -164,8 +159,7 @@ class Identity(ReadBy):
 
 
 class OpenEnum(ReadBy):
-    """Metadata for a set of values that may grow: the known values are documented, and an unknown
-    value is kept as text."""
+    """Metadata for a set of values that may grow. Unknown values are kept as text."""
 
     LIMIT = 64
 

@@ -10,19 +10,16 @@ from email.utils import parsedate_to_datetime
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
-"""The latest time that this program computes with; no quote, order or token has a later one. Near
-the end of the calendar, adding a second would raise OverflowError."""
+"""The latest time that this program computes with, so that adding to a time cannot overflow."""
 
 
 def within_range(moment: datetime) -> datetime:
-    """Returns ``moment`` if it is from ``EARLIEST`` to ``LATEST``. Otherwise returns the nearer of
-    these two times, which still means "long ago" or "never"."""
+    """Returns ``moment``, or the nearer of ``EARLIEST`` and ``LATEST`` if it is outside them."""
     return moment if EARLIEST <= moment <= LATEST else min(max(moment, EARLIEST), LATEST)
 
 
 def http_date(text: str) -> datetime:
-    """Reads an HTTP date in any of its three forms; returns an aware UTC time. A date without a
-    zone is UTC. Raises ValueError."""
+    """Reads an HTTP date in any of its three forms as UTC. Raises ValueError."""
     try:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

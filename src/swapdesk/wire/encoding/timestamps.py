@@ -34,8 +34,7 @@ def rfc3339(dt: datetime) -> str:
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """Returns an aware UTC time from RFC 3339 or ``YYYY-MM-DD``; a time without an offset is UTC.
-    Raises ValueError (contract 1.14)."""
+    """Reads RFC 3339 or ``YYYY-MM-DD`` as UTC. Raises ValueError (contract 1.14)."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError("must be a date-time like 2026-11-20T14:02:11Z")
@@ -71,29 +70,23 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 LONGEST_WAIT = 10.0**9
-"""The longest wait that :func:`retry_after` returns, in seconds. If a much longer wait were added
-to a time, Python would raise OverflowError."""
+"""The longest wait in seconds that :func:`retry_after` returns, so that adding it to a time cannot
+overflow."""
 LONGEST_HOLD = 86_400.0
-"""The longest time, in seconds, for which background work waits because a service asked for it: one
-day. If the service asks for a longer wait, the work is tried after one day anyway."""
+"""The longest time in seconds that background work waits at a service's request: one day."""
 _SECONDS = re.compile(
     r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)(?:e\+?[0-9]+)?(?= *(?:s|sec|secs|second|seconds)?$)",
     re.I | re.A,
 )
 _NEXT_VALUE = re.compile(r"(?<!mon)(?<!tue)(?<!wed)(?<!thu)(?<!fri)(?<!sat)(?<!sun)(?<!day),", re.I)
-"""A pattern that finds the commas between several values of a ``Retry-After`` header. It does not
-match the comma after the weekday in a date."""
+"""Finds the commas between the values of a ``Retry-After`` header, but not the one within a
+date."""
 
 
 def retry_after(text: str | None, now: datetime, date: str | None = None) -> float | None:
-    """Returns the seconds to wait that a ``Retry-After`` header asks for; None if the header is
-    unusable.
-
-    Seconds may have a fraction, an exponent and a unit; a date may be in any form of HTTP or of the
-    API. Of several values the longest wait counts, because too short a wait would disturb the
-    service. A wait until a date is counted from ``now`` (the caller's estimate of the service's
-    time) or from ``date`` (the answer's ``Date`` header), whichever is earlier.
-    """
+    """Returns the seconds to wait that a ``Retry-After`` header asks for, the longest of several;
+    None if it is unusable. A date counts from ``now`` (the service's time) or ``date`` (the
+    ``Date`` header), whichever is earlier."""
     if not text or len(text) > 1_000:
         return None
     with suppress(ValueError):
@@ -117,7 +110,6 @@ def _wait(value: str, now: datetime) -> float | None:
 
 
 def _read_time(value: object) -> datetime:
-    """Returns a time from RFC 3339 text or an aware datetime; numbers are refused."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise PydanticCustomError("timestamp", "must have a time zone")
@@ -132,16 +124,13 @@ def _read_time(value: object) -> datetime:
 
 _SCHEMA = {"type": "string", "format": "date-time"}
 ASKED_TIME = ReadBy(_read_time, _SCHEMA)
-"""Metadata for a time in a query. Unlike the time of an answer, it is not moved into the range of
-``time_range``."""
+"""Metadata for a time in a query, which may be outside the range of ``time_range``."""
 
 _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 
 def _from_unix(text: str) -> datetime | None:
-    """Converts a text of Unix seconds or milliseconds into a time. Returns None for a time before
-    1973 and for any text that is not such a number. Numbers of 12 and 13 digits count as
-    milliseconds; as seconds they would mean a time thousands of years ahead."""
+    """Reads Unix seconds or milliseconds. None means no such number, or a time before 1973."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -153,9 +142,8 @@ def _from_unix(text: str) -> datetime | None:
 
 
 def _read_told(value: object, info: ValidationInfo) -> datetime:
-    """Reads a time in an answer. A time outside the range of ``time_range`` becomes the nearer end
-    of the range, so that an order with such a time can still be shown. A client also reads Unix
-    time, as a number or a text."""
+    """Reads a time in an answer; one out of range becomes the nearest end, so that its order can
+    still be shown."""
     if _is_client(info) and isinstance(value, str):
         unix = _from_unix(value)
         value = value if unix is None else unix
@@ -184,5 +172,5 @@ Timestamp = Annotated[datetime, ReadBy(_read_told, _SCHEMA, with_context=True)]
 """A time of an answer or a body, as aware UTC within the range of ``time_range``."""
 
 OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]
-"""A time that may be absent. A client reads an unreadable time as None, so that one bad row does
-not make a whole list unreadable."""
+"""A time that may be absent. For a client, an unreadable time is None, so that one bad row does not
+spoil a list."""
