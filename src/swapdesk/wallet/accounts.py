@@ -46,8 +46,8 @@ class KeyOrigin(StrEnum):
 
 
 class Account(Struct, frozen=True, forbid_unknown_fields=True):
-    """One key of the wallet, with its address, name and profile. ``address`` is unique in a wallet.
-    ``path`` is the derivation path of a key from a mnemonic, and None for any other key."""
+    """An account of the wallet. ``path`` is the derivation path if its private key comes from a
+    mnemonic, otherwise None."""
 
     PRINTED: ClassVar = {
         "address": "address", "kind": "kind", "name": "name", "profile": "profile",
@@ -68,8 +68,8 @@ class Account(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def sandboxed(self) -> bool:
-        """True if the key signs for the chains of a sandbox only; False if it signs for live chains
-        only."""
+        """True if the private key signs only for chains of a sandbox, False if only for live
+        chains."""
         return self.profile == SANDBOX_PROFILE
 
 
@@ -81,9 +81,8 @@ class UnusableKey(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
-    """The accounts of a wallet. ``unusable`` are the key files that could not be read. ``unlocked``
-    has the addresses that can sign now. ``read_only`` is True if another desk has the wallet open,
-    so that this desk cannot sign with it."""
+    """The accounts of a wallet. ``unusable`` are unreadable key files, ``unlocked`` the addresses
+    that can sign now. ``read_only`` is True if another desk has the wallet open."""
 
     PRINTED: ClassVar = {
         "accounts": "accounts", "unusable": "unusable", "readOnly": "read_only",
@@ -95,8 +94,8 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool
 
     def first(self, kind: Kind | None, named: str = "") -> Account | None:
-        """Returns the first account of ``kind``. If ``named`` is not empty, the account's name or
-        address must equal ``named``, ignoring case. Returns None if no account fits."""
+        """Returns the first account of ``kind`` whose name or address equals ``named``, ignoring
+        case; an empty ``named`` fits any account. None if none fits."""
         own = (account for account in self.accounts if account.kind is kind)
         wanted = named.lower()
         return next(
@@ -110,8 +109,8 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImportChoice(Struct, frozen=True, forbid_unknown_fields=True):
-    """An address that an imported secret leads to, as offered to the user before its key is stored.
-    ``path`` is the derivation path for a mnemonic, otherwise None."""
+    """An address that an imported secret leads to. ``path`` is the derivation path for a mnemonic,
+    otherwise None."""
 
     kind: Kind
     address: str
@@ -127,16 +126,14 @@ AUTO_LOCK_SECONDS = 900.0
 
 
 def has_smart_accounts(*, live: bool) -> bool:
-    """True if a smart account can pay bundles (several deposits in one transaction) on EVM chains,
-    which is the case in the sandbox only. For live profiles no contract that creates smart accounts
-    is known."""
+    """True if smart accounts can pay several deposits in one transaction, which is so in the
+    sandbox only."""
     return not live
 
 
 class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
-    """A chain that the wallet signs for, and the node used for it. ``name`` is the chain's short
-    name, ``chain_id`` its EVM id (None on Solana), ``rpc`` the node's URL. A transaction counts as
-    final after ``confirmations`` blocks."""
+    """A chain that the wallet signs for, with its node. ``chain_id`` is None on Solana. A
+    transaction is final after ``confirmations`` blocks."""
 
     name: str
     kind: Kind
@@ -146,9 +143,8 @@ class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
-    """The wallet of one profile and everything that the agent is told about it. No value in here
-    can make the agent accept a spender that is not the venue's contract, or a document of unknown
-    shape."""
+    """The wallet of one profile and everything that the agent is told about it. None of this can
+    weaken the agent's rules on contracts and documents."""
 
     directory: str
     """The directory of the keys."""
