@@ -94,7 +94,7 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays in to an order and returns the transaction hash. By default pays the exact amount
+        """Pays an order's deposit and returns the transaction hash. By default pays the exact amount
         with the memo, and only once. ``payer`` names a customer of the sandbox. After Unreachable
         or a 4xx nothing was paid; after OutcomeUnknown it may have been."""
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
