@@ -314,8 +314,8 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Asks the user to accept an order that pays less than confirmed. If refused, its deposit
-        address stays hidden."""
+        """Asks the user to accept an order that pays out less than confirmed. After a refusal its
+        deposit address stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created

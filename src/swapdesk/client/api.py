@@ -127,7 +127,7 @@ async def read_order_page(rows: OrderRows) -> OrderPage:
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
     """Returns the operation for a method and a path like ``/v2/orders/abc``, and the path's values.
-    Raises RequestRefused if there is none or a value is not an id."""
+    Raises RequestRefused for no such operation or an invalid id."""
     wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
     segments = wanted.split("/")
     for operation in OPERATIONS:
@@ -151,8 +151,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """The object ``made`` by a request. ``request_id`` is the service's id of the request, for its
-    support; may be None."""
+    """What a request created (``made``), and the service's id of the request, which its support
+    asks for."""
 
     made: T
     request_id: str | None

@@ -111,12 +111,13 @@ class Allowance(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """The rate limit headers of an answer, about the tightest window. ``left`` calls remain until
-    ``ends``, in Unix seconds of the service."""
+    """The rate limit headers of an answer, about the partner's tightest window."""
 
     limit: int
     left: int
+    """The number of calls left in the window."""
     ends: float
+    """The end of the window, in Unix seconds of the service's time."""
 
 
 class Budget:

@@ -224,8 +224,8 @@ def api_error(
     fields: Mapping[str, FieldProblem] = _NONE,
     retry_after: float | None = None,
 ) -> ApiError:
-    """Returns the error for an answer with an error status. For 5xx it is always ServiceFailed, so
-    that no code in the body makes it a definite refusal."""
+    """Returns the error for an answer's status and code. A 5xx is always ServiceFailed, so that no
+    code makes it look like a definite refusal."""
     kind: type[ApiError] = ServiceFailed
     if status < 500:
         # The public service calls the end of a floating quote an input that is wrong, and the

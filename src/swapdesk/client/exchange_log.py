@@ -17,8 +17,7 @@ _SECRET_HEADERS = frozenset(
 
 
 class Exchange(Struct, frozen=True):
-    """One logged attempt at a call, with shortened bodies. ``outcome`` is the class name of its
-    error, ``Cancelled``, or empty for success. ``ms`` ends at the answer's last byte."""
+    """One logged attempt at a call. Long bodies are shortened."""
 
     number: int
     at: datetime
@@ -34,7 +33,9 @@ class Exchange(Struct, frozen=True):
     answer_body: bytes
     answer_size: int
     ms: float
+    """From sending the request to the last byte of the answer."""
     outcome: str
+    """The class name of the error, ``Cancelled``, or empty for success."""
 
 
 UNRECORDED = frozenset({"health"})

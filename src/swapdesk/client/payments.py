@@ -40,23 +40,26 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One way to pay for a call: ``units`` (base units) of the token ``asset`` to ``pay_to``,
-    within ``seconds``. ``name`` and ``version`` are its EIP-712 domain. ``accepted`` repeats the
-    offer exactly."""
+    """One way in which the service lets a call be paid for."""
 
     chain_id: int
     asset: str
+    """The token's contract."""
     units: int
+    """The price in the token's smallest unit."""
     pay_to: str
     seconds: int
+    """The longest time for which the payment may be valid."""
     name: str
+    """Of the token's EIP-712 domain, like ``version``."""
     version: str
     accepted: dict[str, Any]
+    """This offer exactly as received; the payment must repeat it."""
 
 
 class RequiredPayment(Struct, frozen=True):
     """The content of a 402 answer. ``ways`` are the terms that this program can pay; if empty,
-    ``problem`` says why. ``reason`` is the service's text."""
+    ``problem`` says why."""
 
     ways: tuple[PaymentTerms, ...] = ()
     reason: str = ""
@@ -75,8 +78,7 @@ class Authorization(Struct, frozen=True):
 
 
 class CallAuthorization(Struct, frozen=True):
-    """The payment signed for one call, without its signature. Until ``ends``, whoever has the
-    signature may execute it. ``taken`` says whether the chain shows that; None if unread."""
+    """The payment that was signed for one call, without its signature."""
 
     amount: str
     symbol: str
@@ -87,7 +89,9 @@ class CallAuthorization(Struct, frozen=True):
     payee: str
     nonce: str
     ends: datetime
+    """Until then, anybody with the signature may execute the payment."""
     taken: bool | None = None
+    """Whether the chain shows the payment as executed; None if not read."""
 
     @property
     def words(self) -> str:

@@ -48,8 +48,8 @@ class LegSide(Struct, frozen=True):
 
 
 class OrderLeg(Struct, frozen=True):
-    """One swap of an order, as the exchange knows it. The amount of ``bought`` is offered, and
-    after the payout paid out."""
+    """One swap of an order, as the exchange knows it. ``bought`` has the offered amount and, once
+    paid out, the amount paid out."""
 
     venue: str
     sold: LegSide
@@ -94,9 +94,9 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays an order's deposit and returns the transaction hash. By default pays the exact amount
-        with the memo, and only once. ``payer`` names a customer of the sandbox. After Unreachable
-        or a 4xx nothing was paid; after OutcomeUnknown it may have been."""
+        """Pays an order's deposit, by default exactly, and returns the transaction hash. ``payer``
+        names a customer of the sandbox. After Unreachable or a 4xx nothing was paid; after
+        OutcomeUnknown it may have been."""
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
         return str(answer["hash"])

@@ -243,8 +243,8 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """Raised if the connection failed or ended. ``fatal`` means refused credentials;
-    ``restarting``, that the service's process restarts. ``retry_after`` is the wait asked for, or
+    """Raised if the connection failed or ended. ``fatal``: the credentials were refused.
+    ``restarting``: the service's process restarts. ``retry_after``: the seconds to wait, or
     None."""
 
     def __init__(

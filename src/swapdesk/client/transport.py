@@ -91,7 +91,7 @@ class RetryPolicy(Struct, frozen=True):
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
         """Returns the seconds before the next attempt; None to give up. A writing call is repeated
-        once, after a 429 with a time: only that proves that nothing was carried out."""
+        once, and only after a 429 that says when: this proves that nothing was carried out."""
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
             return None
@@ -121,8 +121,8 @@ OnRepeat = Callable[[Repeat], bool]
 
 
 class RetryBudget:
-    """An allowance of retries for all calls of a client: a call adds a tenth of one, a retry uses
-    one. It spares a service that is down."""
+    """An allowance of retries that all calls of a client share, which spares a failing service.
+    Each call adds a tenth of a retry."""
 
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
         self._share = share
@@ -273,8 +273,8 @@ class ApiTransport:
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
         self._held: dict[str, tuple[datetime, ApiError]] = {}
-        """Reading operations that wait as the service asked: until when, by its time, and its
-        refusal."""
+        """Reading operations that the service asked not to send for a while: the end of the wait,
+        by its time, and its refusal."""
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -317,8 +317,8 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """Sends one call and repeats it by the policy, never at or after ``until``. While a long
-        wait lasts that the service asked for, reading calls raise its refusal unsent."""
+        """Sends one call and repeats it by the policy, never at or after ``until``. While the
+        service's long wait lasts, a reading call is not sent and raises the last refusal."""
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
             free_from, refused = self._held[operation.name]

@@ -174,9 +174,9 @@ class UserOperation(WireModel):
 
 
 class EvmTransactionData(WireModel):
-    """What a wallet signs to have deposits paid, and the call that funds the smart account (``to``,
-    ``data``, ``value`` in wei, ``token_amount``). The wallet computes the hash of
-    ``user_operation`` itself; never trust ``user_op_hash``."""
+    """What a wallet signs to have deposits paid, and the call (``to``, ``data``, ``value`` in wei)
+    that funds the smart account. The wallet computes the hash of ``user_operation`` itself, never
+    trusting ``user_op_hash``."""
 
     user_op_hash: Hash32
     to: EvmAddress

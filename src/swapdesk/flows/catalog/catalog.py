@@ -253,13 +253,15 @@ def coin_price(catalog: Catalog, chain: str) -> Decimal | None:
 
 
 class Resolution(Struct, frozen=True):
-    """The tokens that a text may mean. ``candidates`` are enabled, best first; ``token`` is the
-    first, None with a ``problem``. ``disabled`` means that only disabled tokens fit."""
+    """The tokens that a text may mean."""
 
     token: Token | None
+    """The first candidate; None if there is a ``problem``."""
     candidates: tuple[TokenRow, ...]
+    """The enabled tokens that fit, best first."""
     problem: str = ""
     disabled: bool = False
+    """True if tokens fit, but all of them are disabled."""
 
     @property
     def ambiguous(self) -> bool:

@@ -182,8 +182,9 @@ async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: in
 async def read_contract(
     api: PartnerApi, file: CatalogFile, clock: Clock, address: str
 ) -> tuple[list[TokenRow], int]:
-    """Stores the tokens of one contract, including unverified ones; returns their rows and the
-    number of unreadable ones. Raises ClientError, and OSError if the file cannot be written."""
+    """Asks the service for one contract's tokens, including unverified ones, and stores them.
+    Returns rows and the number of unreadable ones. Raises ClientError, and OSError if the file
+    cannot be written."""
     reader = TokenReader()
     rows: list[TokenRow] = []
     query = TokenQuery(address=address, unverified=True)

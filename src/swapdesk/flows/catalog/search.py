@@ -344,8 +344,8 @@ def _after(value: T, places: Sequence[T]) -> T:
 def pair_for_limits(
     token: Token, beside: Token | None, catalog: Catalog
 ) -> tuple[Token, Token] | None:
-    """Returns the tokens sold and bought whose limits the page of ``token`` shows: ``beside`` and
-    ``token``, or ``token`` and the list's first other. None if there is none."""
+    """Returns the pair (sold, bought) whose limits are shown for ``token``. ``beside`` is sold if
+    it is another token; otherwise ``token`` is sold for the list's first other token."""
     if beside is not None and beside.id != token.id:
         return beside, token
     for row in catalog.rows:

@@ -36,16 +36,20 @@ class Movement(ChainTransfer, frozen=True):
 
 
 class LinkSearch(Struct, frozen=True):
-    """The result of a search for a link between two accounts. ``blocks`` are the first and last
-    read of each chain. ``path`` leads from one account to the other; ``shared`` dealt with both;
-    ``equal`` are payouts of a sent amount."""
+    """The result of a search for a link between two accounts."""
 
     blocks: Mapping[str, tuple[int, int]]
+    """The first and the last block read, by chain."""
     transfers: int
+    """The number of payments in these blocks."""
     accounts: int
+    """The number of accounts in these blocks."""
     path: tuple[Movement, ...] = ()
+    """Payments from the first account to the second, in order of time."""
     shared: tuple[str, ...] = ()
+    """Accounts that had payments with both."""
     equal: tuple[Movement, ...] = ()
+    """Payments to the second account of an amount that the first paid."""
 
 
 def search_link(

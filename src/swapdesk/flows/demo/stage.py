@@ -63,18 +63,21 @@ _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
-    """A row in the table of stages. ``reached`` tests whether the stage was reached. ``more`` is
-    shown on demand, ``short`` on a narrow screen. ``holder`` is the leg with the money and its
-    status, if not the order's own."""
+    """One row in a demonstration's table of stages."""
 
     name: str
     short: str
+    """The name on a narrow screen."""
     title: str
     sentence: str
     more: str
+    """A text shown on demand."""
     reached: Callable[[Stage], bool]
+    """Returns True if this stage or a later one was reached."""
     act: Literal["create", "pay", "find_order", "reply"] | None = None
+    """What Alice or support does first."""
     holder: tuple[int, str] | None = None
+    """The leg with the money, from 0, and its status; None: see the order."""
 
 
 class Demo(Struct, frozen=True):
@@ -95,13 +98,15 @@ class Demo(Struct, frozen=True):
 
 
 class PaneLine(Struct, frozen=True):
-    """A line of a pane, headed by the time ``at`` or else ``label``. ``tone`` decides its colour.
-    ``whole`` is the unabridged text."""
+    """One line of a pane."""
 
     text: str
     label: str = ""
+    """Written before the text, unless ``at`` is."""
     tone: str = ""
+    """Decides the colour: ``strong``, ``muted``, ``done``, ``trouble`` and others."""
     whole: str = ""
+    """The unabridged text, for a wide screen."""
     at: datetime | None = None
 
     @property
@@ -125,9 +130,7 @@ class Pane(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """The facts known at one stage, numbered from 1. ``moved`` are the order's payments on local
-    chains, oldest first. ``paid`` and ``got`` are Alice's deposit and Bob's payout, None before
-    they are in a block. ``crowd`` are payouts that could also come from the deposit."""
+    """The facts known at one stage of a demonstration."""
 
     PRINTED: ClassVar = {
         "stage": "number", "name": "row.name", "title": "row.title", "said": "row.sentence",
@@ -136,6 +139,7 @@ class Stage(Struct, frozen=True):
     }  # fmt: skip
 
     number: int
+    """Counted from 1."""
     row: StageRow
     did: str
     at: datetime
@@ -151,14 +155,22 @@ class Stage(Struct, frozen=True):
     """The names of the chains whose blocks are read."""
     coin: str
     moved: tuple[Movement, ...]
+    """Payments from and to the order's addresses, oldest first."""
     paid: Movement | None
+    """Alice's deposit; None before it is in a block."""
     got: Movement | None
+    """Bob's payout; None before it is in a block."""
     fee: Decimal | None
+    """The chain's fee for Alice's payment, in whole ``coin``."""
     letter: str
+    """Alice's message to support."""
     support: tuple[PaneLine, ...]
+    """What support found or answered."""
     search: LinkSearch | None = None
     compared: tuple[Comparison, ...] = ()
+    """What a watcher of the chains can still compare."""
     crowd: tuple[Movement, ...] = ()
+    """Payouts to others that could also come from Alice's deposit."""
 
     @property
     def tone(self) -> Literal["moving", "done", "trouble"]:

@@ -45,13 +45,16 @@ FEE_ROOM = Decimal("1.01")
 
 
 class DexTerms(Struct, frozen=True):
-    """What the user confirmed about an on-chain swap. ``slippage`` is in percent. ``gas_units`` and
-    ``fee_units`` cap one transaction's cost, in the coin's smallest unit."""
+    """What the user confirmed about an on-chain swap."""
 
     sender: str
+    """The address that signs and pays."""
     slippage: Decimal
+    """In percent."""
     gas_units: int
+    """The most gas one transaction may cost, in the coin's smallest unit."""
     fee_units: int = 0
+    """The most venue fees of one transaction, in the same unit."""
 
     def as_json(self) -> dict[str, Any]:
         return {

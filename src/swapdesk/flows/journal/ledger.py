@@ -48,7 +48,7 @@ Kind = Literal[
 """The kinds of operations. A table in ``docs/architecture.md`` says what each kind stands for."""
 
 FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
-"""Operations that release their claim when done, so that the same payment can be requested
+"""Kinds of operations that give up their claim when done, so that the same payment can be requested
 again."""
 
 EXECUTED_IN_VAIN = "FAILED"
@@ -57,23 +57,28 @@ another code."""
 
 
 class Operation(Struct, frozen=True):
-    """One row of the ledger, such as a payment. ``parent`` is the operation that it is part of;
-    ``subject`` the order or group. ``body`` is what was confirmed, ``result`` its outcome.
-    ``sent_at`` is the desk's time, ``server_at`` the service's."""
+    """One row of the ledger, such as a payment or a call."""
 
     number: int
     id: str
     kind: Kind
     parent: str | None
+    """The id of the operation that this one is a part of."""
     subject: str | None
+    """The id of the order or group, once known."""
     claim: str | None
+    """Names a payment that must not be made twice."""
     state: State
     body: dict[str, Any]
+    """What was confirmed or is to be sent."""
     result: dict[str, Any]
+    """Facts about the outcome, such as ``hash``."""
     code: str | None
     prepared_at: datetime
     sent_at: datetime | None
+    """The time of sending by the desk's clock."""
     server_at: datetime | None
+    """The time of sending by the service's clock."""
     ended_at: datetime | None
     owner: ProcessIdentity
 
@@ -97,8 +102,8 @@ class Operation(Struct, frozen=True):
 
 
 class ClaimTaken(Exception):
-    """Raised if the operation ``holder`` has the same claim. It may have made the same payment,
-    which must not be repeated."""
+    """Raised if the operation ``holder`` has the same claim, so that it may have made the same
+    payment. Do not pay again."""
 
     def __init__(self, holder: Operation) -> None:
         super().__init__(f"{holder.claim} is held by {holder.id}, which is {holder.state}")
@@ -133,7 +138,7 @@ class Ledger:
         **result: Any,
     ) -> Operation:
         """Commits a new operation, before its side effect. Raises ClaimTaken if another one holds
-        ``claim``."""
+        ``claim`` (the name of a payment)."""
         now = self._clock.now()
         at = rfc3339(now)
         left, ended = state is not State.PREPARED, state in (State.DONE, State.REFUSED)
@@ -187,9 +192,9 @@ class Ledger:
         server_at: datetime | None = None,
         **result: Any,
     ) -> bool:
-        """Changes an operation's state as ``MAY_FOLLOW`` permits, from ``among`` if given. Returns
-        True if it changed. ``result`` is added to what is stored, and None erases nothing; ``code``
-        is always replaced."""
+        """Changes an operation's state if ``MAY_FOLLOW`` and ``among`` permit it; returns True if
+        it changed. Facts in ``result`` are added, and None erases nothing; ``code`` is always
+        replaced."""
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 
@@ -241,8 +246,8 @@ class Ledger:
             return given.rowcount == 1
 
     def free(self, claim: str) -> None:
-        """Removes ``claim`` from its operation if that is done, so that the same payment can be
-        requested again."""
+        """Removes a claim (the name of a payment) from its operation if that is done, so that the
+        same payment can be requested again."""
         with self._file.write() as db:
             db.execute(
                 "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",

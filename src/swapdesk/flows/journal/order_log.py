@@ -100,8 +100,8 @@ class OrderHistoryLog:
         ]
 
     def deposit_seen(self, service_id: str) -> datetime | None:
-        """Returns when an order's deposit was detected, by the service or else by this desk. None
-        if there is no deposit, or if the desk first saw the order later."""
+        """Returns when the service, or else this desk, detected an order's deposit. None if there
+        is none, or if the desk first saw the order later."""
         rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
         if not rows:
             return None
@@ -327,8 +327,8 @@ class OrderLog:
         return self._ids(_NAMED, part.lower())
 
     def called(self, text: str) -> set[str]:
-        """Returns the ids of orders whose id begins with ``text``, or whose group, quote, record or
-        memo it is."""
+        """Returns the ids of orders whose id begins with ``text``, or whose group id, quote id,
+        record id or memo equals it."""
         return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
@@ -370,8 +370,8 @@ class OrderLog:
         ended: bool = False,
     ) -> ReleaseVerdict:
         """Writes a state of an order in the caller's transaction; returns whether its deposit
-        address may be shown. Amount and addresses never change once written: other values hide the
-        deposit address for good. Older states are merged."""
+        address may be shown. A state with another amount or address only enters the history, and
+        hides the deposit address for good."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())

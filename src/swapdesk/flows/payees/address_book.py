@@ -53,24 +53,27 @@ class AddressBookError(ValueError):
 
 
 class BookEntry(Struct, frozen=True):
-    """One named address, for one kind of chain or one ``chain``. ``memo`` is what payments to it
-    need. ``own`` marks the user's own wallet."""
+    """One named address."""
 
     name: str
     address: str
     kind: str
+    """The kind of chain."""
     chain: str | None = None
+    """The only chain that the entry is for; None for all of the kind."""
     memo: str | None = None
+    """The memo that payments to the address need."""
     note: str = ""
     own: bool = False
+    """True for the user's own wallet."""
 
     @property
     def label(self) -> str:
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """Returns True if the entry is for this chain. A None on either side compares only the
-        kind."""
+        """Returns True if the entry is for this chain. If either chain is None, only the kind of
+        chain is compared."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()

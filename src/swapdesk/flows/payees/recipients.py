@@ -170,9 +170,8 @@ def check_memo_of(
     *,
     on_chain: bool = False,
 ) -> MemoCheck:
-    """Checks the memo, also against the recipient's known one: with a wrong memo an exchange
-    credits somebody else, so the user must agree. An on-chain swap to a recipient with a memo is
-    refused."""
+    """Checks the memo like :func:`check_memo`. The user must agree if it differs from the
+    recipient's known memo, because an exchange would credit somebody else."""
     if on_chain:
         return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
@@ -230,8 +229,8 @@ def check_recipient(
     arrives: Decimal | None = None,
 ) -> RecipientCheck:
     """Checks whether a payout of ``token`` can go to ``text``: an address, a payment link or
-    ``@name``. ``paid`` counts earlier payments by address; ``own_deposits`` are deposit addresses,
-    never valid recipients. ``arrives`` is the payout, or None."""
+    ``@name``. ``paid`` counts earlier payments by address. ``own_deposits`` are refused.
+    ``arrives`` is the payout, or None."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     if unswappable := token_refusal(token):
@@ -290,8 +289,7 @@ def check_refund(
     memo: str | None = None,
 ) -> RecipientCheck:
     """Checks whether a deposit of ``token`` can be refunded to ``text``, which may be empty unless
-    ``required``. ``memo`` None takes the known memo, an empty text none. A refund without its memo
-    is lost."""
+    ``required``. If ``memo`` is None, the known memo is used. A refund without its memo is lost."""
     if not text.strip():
         on = token.chain_data.name
         if required:
@@ -492,14 +490,16 @@ _FOLDED = ("0x", "bc1", "ltc1")
 
 
 class Challenge(Struct, frozen=True):
-    """A question about hidden characters of an address. ``group`` counts from 1, without ``0x``;
-    ``hidden`` are positions. ``folds`` means that case does not matter."""
+    """A question about a hidden group of characters of an address."""
 
     group: int
+    """The number of the hidden group, from 1, without a leading ``0x``."""
     of: int
     hidden: frozenset[int]
+    """The positions of the hidden characters in the address."""
     answer: str
     folds: bool
+    """True if upper and lower case are the same."""
     prefixed: bool
 
     @property
@@ -517,9 +517,9 @@ class Challenge(Struct, frozen=True):
 
 
 def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
-    """Returns the question before an address is paid for the first time; None if it is known or too
-    short. ``seed``, the hexadecimal intent id, selects unforeseeably which characters to ask
-    for."""
+    """Returns the question to ask before the first payment to an address; None if the address is
+    known or too short. ``seed`` is the intent's id, which makes the hidden characters
+    unforeseeable."""
     if not check.ok or not check.address or not check.first_use or check.label is not None:
         return None
     prefix = prefix_of(check.address)
