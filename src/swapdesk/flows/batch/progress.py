@@ -110,7 +110,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def created(self) -> int:
-        """The number of rows that became the right orders."""
+        """The number of rows that became orders as asked for."""
         return sum(row.became == "created" for row in self.group.rows)
 
     @property
@@ -402,7 +402,7 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for the exception that stopped the work; it says where the money is."""
+    """Returns the outcome for the exception that stopped the work, including where the money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -523,7 +523,7 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """Counts the orders of paid groups: ``arrived`` were paid out, ``otherwise`` ended without a
+    """The orders of paid groups by result: ``arrived`` were paid out, ``otherwise`` ended without a
     payout. ``smart`` is True if a smart account paid, so that coins for gas may be left in it."""
 
     total: int

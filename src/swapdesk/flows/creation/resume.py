@@ -276,8 +276,8 @@ class Candidates:
 
     def give_up(self, look: Look, typed: str) -> None:
         """Records that no order is the intent's, so that the payment may be requested again. Raises
-        CandidateRefused if ``typed`` is not the phrase, or ``look`` is old or incomplete and the
-        service may still list the order."""
+        CandidateRefused if ``typed`` is not the phrase or ``look`` is old, or incomplete while the
+        service still lists orders of that age."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:

@@ -127,8 +127,9 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """Returns the counts in words: ``10 of 11 fields agree, 1 is not in the quote: App data. None
-    contradicts it.`` ``promise`` is the word for what was confirmed, such as ``quote``."""
+    """Returns how many fields agree, in words: ``10 of 11 fields agree, 1 is not in the quote: App
+    data. None contradicts it.`` ``promise`` is the word for what was confirmed, such as
+    ``quote``."""
     rows = match_rows(review, Names())
     total = len(rows)
     equal = sum(row.match is Match.EQUAL for row in rows)

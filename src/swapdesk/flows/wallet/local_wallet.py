@@ -151,7 +151,7 @@ class ChainHoldings(Struct, frozen=True):
 
     @property
     def place(self) -> tuple[str, str]:
-        """(address, chain's short name) of the balances."""
+        """The account's address and the chain's short name."""
         return (self.account.address, self.chain)
 
 
@@ -429,8 +429,8 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy. ``passphrase`` None suffices in the sandbox and for a stricter
-        policy; otherwise it raises Refused (code ``passphrase_needed``)."""
+        """Sets the spending policy. In the sandbox, or for a stricter policy, ``passphrase`` may be
+        None; otherwise None raises Refused (code ``passphrase_needed``)."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -465,8 +465,8 @@ class LocalWallet:
         return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """Records that the faucet is sending a token (``contract`` None: the native coin) to an
-        account that had none."""
+        """Records that the faucet is sending a token (None: the native coin) to an account that had
+        none of it."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
