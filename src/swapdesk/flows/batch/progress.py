@@ -831,7 +831,7 @@ def failed_sheet(batch: Batch) -> Sheet | None:
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some``."""
+    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some`` alone."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))

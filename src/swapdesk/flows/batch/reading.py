@@ -446,8 +446,8 @@ _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The files that were loaded last, newest first. Errors of the private file that has their
-    paths are ignored."""
+    """The files that were loaded last, newest first, kept in a private file whose errors are
+    ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

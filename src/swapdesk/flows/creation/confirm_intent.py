@@ -228,8 +228,8 @@ class Again(Struct, frozen=True):
 
 
 def came_to_nothing(tracked: TrackedOrder) -> bool:
-    """True if the order ended without a payout or never will be executed, or is not what the user
-    confirmed."""
+    """True if the order ended without a payout, is not what the user confirmed, or is a swap that
+    will not be executed."""
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME

@@ -224,8 +224,8 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Returns the field rows and, from :data:`FEWEST` payments on, one row for each payment; with
-    fewer, all rows are field rows."""
+    """Splits the rows of a review into field rows and payment rows, one for each payment. Fewer
+    than :data:`FEWEST` payments stay field rows."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:

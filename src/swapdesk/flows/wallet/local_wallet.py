@@ -470,8 +470,8 @@ class LocalWallet:
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
-        """True if the faucet may still be sending this token (``contract`` None: the native coin),
-        so that the balance may be too low."""
+        """True if the faucet may still be sending this token (None: the native coin), so that the
+        balance may be too low."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
@@ -512,8 +512,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Returns the allowances of each account on each chain, or of ``account`` and on ``link``
-        alone."""
+        """Returns the allowances of each account on each chain. ``account`` limits the result to
+        one account, ``link`` to one chain."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]
