@@ -33,7 +33,7 @@ class SignerDefect(Exception):
 
 
 class EvmSigner:
-    """The open EVM key of ``address``. It stays in memory until :meth:`drop`."""
+    """An unlocked EVM private key, kept in memory until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -119,7 +119,6 @@ def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
 
 
 def _fields_of(raw: bytes) -> list[Any] | None:
-    """Returns the signed fields of a raw transaction; None if it is not an EIP-1559 transaction."""
     import rlp
 
     if raw[:1] != bytes([_DYNAMIC_FEE]):
@@ -132,8 +131,8 @@ def _fields_of(raw: bytes) -> list[Any] | None:
 
 
 def digest_of_others(document: dict[str, Any]) -> bytes | None:
-    """Returns the digest of a document as computed by the library eth-account; None if eth-account
-    rejects the document."""
+    """Returns a document's digest as eth-account computes it; None if that library rejects the
+    document."""
     from eth_abi.exceptions import EncodingError
     from eth_account.messages import encode_typed_data
     from eth_utils.exceptions import ValidationError
@@ -146,7 +145,6 @@ def digest_of_others(document: dict[str, Any]) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the document with its whole numbers, parsed as text, converted to integers."""
     if isinstance(value, WireNumber):
         return int(value) if value.lstrip("-").isdigit() else str(value)
     if isinstance(value, dict):
@@ -157,7 +155,7 @@ def _plain(value: Any) -> Any:
 
 
 class SolanaSigner:
-    """The open Solana key of ``address``. It stays in memory until :meth:`drop`."""
+    """An unlocked Solana private key, kept in memory until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 

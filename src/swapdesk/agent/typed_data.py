@@ -68,8 +68,7 @@ Fields = dict[str, FieldType]
 
 
 def is_elementary(name: str) -> bool:
-    """True if ``name`` is an elementary type of EIP-712, which the aliases ``uint`` and ``int`` are
-    not."""
+    """True for an elementary EIP-712 type; the aliases ``uint`` and ``int`` are none."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:
         return False
@@ -276,8 +275,7 @@ of an array."""
 
 
 class Leaf(Struct, frozen=True):
-    """One elementary value of a document with its path and type, for a screen that shows every
-    value."""
+    """One elementary value of a document with its path and type."""
 
     path: str
     type: str
@@ -364,8 +362,6 @@ def read_document(raw: object) -> Document:
 
 
 def _with_domain(schema: Schema, domain: object) -> Schema:
-    """Returns the schema with the domain's type, derived from its values if undeclared. Raises
-    PayloadRefused for an unknown field."""
     if DOMAIN in schema.structs:
         return schema
     if not isinstance(domain, Mapping) or not domain or not set(domain) <= set(DOMAIN_FIELDS):
@@ -375,9 +371,6 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
 
 
 class _Reader:
-    """Reads the values of a document. Raises PayloadRefused for a value that does not fit or for
-    too many."""
-
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._left = MAX_VALUES

@@ -55,8 +55,7 @@ class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
 def objections(
     findings: Sequence[RuleFinding], severity: Severity = Severity.REFUSE
 ) -> tuple[str, ...]:
-    """Returns the sentences of all findings with this severity. Each sentence ends with the code of
-    its rule."""
+    """Returns the findings of this severity as sentences, each with its rule's code."""
     return tuple(finding.sentence for finding in findings if finding.severity is severity)
 
 
@@ -253,8 +252,8 @@ MAX_ASSETS = 500
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):
-    """A token balance in base units, None if the contract did not answer properly. ``asset`` has
-    the decimals that the chain states."""
+    """A token balance: ``units`` in base units, None if the contract did not answer properly.
+    ``asset`` has the decimals that the chain states."""
 
     asset: Asset
     units: int | None

@@ -458,7 +458,7 @@ class WalletClient:
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """Returns the call of a waiting transaction, and its review with the same nonce and a
-        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` base units if
+        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` base units if that is
         more."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
@@ -498,8 +498,7 @@ class WalletClient:
         return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
-        """Gives up a signed transaction that was never sent, so that it can no longer be sent.
-        Returns its record."""
+        """Gives up, for good, a signed transaction that was never sent. Returns its record."""
         return await self._told(SignedTransaction, "abandon", hash=hash_)
 
 
@@ -544,8 +543,6 @@ def _how_it_ended(code: int) -> str:
 
 
 def _without_packages() -> AgentMissing | None:
-    """Returns an error that names the missing signing packages and how to install them; None if
-    none is missing."""
     lacking = missing("wallet")
     if not lacking:
         return None

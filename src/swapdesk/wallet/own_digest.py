@@ -150,8 +150,6 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], dept
 
 
 def _declared(types: Mapping[str, Any], name: str) -> str:
-    """Returns the encoded type of a struct, like ``Mail(Person from,string text)Person(address
-    wallet)``."""
     needed, waiting = {name}, [name]
     while waiting:
         for field in types[waiting.pop()]:
@@ -223,8 +221,6 @@ def _headed(base: int, body: bytes) -> bytes:
 
 
 def _solana(transaction: bytes) -> bytes:
-    """Returns SHA-256 of the message in a serialized Solana transaction. Raises ValueError for 128
-    signatures or more."""
     count = transaction[0]
     if count >= 0x80:
         raise ValueError("more signatures than a transaction has room for")

@@ -197,7 +197,7 @@ class WrongPassphrase(Refused):
 
 
 class FrameError(Exception):
-    """Raised for bytes that are not a valid frame. The conversation cannot continue after them."""
+    """Raised for bytes that are not a valid frame; the connection is then unusable."""
 
 
 class Frame(Struct, frozen=True):

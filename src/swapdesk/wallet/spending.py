@@ -24,7 +24,7 @@ RULE = "POLICY_"
 
 class SpendWindow(StrEnum):
     """The span over which a limit counts. HOUR and DAY slide: the last 60 minutes, the last 24
-    hours. CALL, a single paid API call, replaces the highest price in the API contract (14.10)."""
+    hours. A CALL limit replaces the highest price of an API call in the contract (14.10)."""
 
     CALL = "call"
     PAYMENT = "payment"

@@ -193,7 +193,6 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """True for a memo that is only a label: any memo except that of a deposit."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -272,7 +271,6 @@ def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Revi
 
 
 def _valid_until(case: Case) -> datetime:
-    """Returns the time until which the review may be signed."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires

@@ -447,8 +447,7 @@ _PREFIXES = ("evm-", "solana-")
 
 class KeyDirectory:
     """The key files of one profile. Raises UnsafePlace unless the directory belongs to this user,
-    has mode 0700 and is no link. Files without these properties (mode 0600) are listed as
-    unusable."""
+    has mode 0700 and is no link. An unsafe key file is listed as unusable."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)

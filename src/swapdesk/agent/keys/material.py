@@ -201,8 +201,6 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 
 def _phrase(pasted: SecretBytes) -> str:
-    """Returns the words of a pasted phrase with single blanks; numbered words are sorted. Raises
-    Refused for an impossible number of words."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]

@@ -224,8 +224,6 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """Returns the lamports that an account has to keep for one payment in SOL. Raises Refused if
-    the node does not answer."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
@@ -405,8 +403,6 @@ def _allowance(
 async def _told(
     chains: Chains, link: ChainLink, account: str, tokens: list[str]
 ) -> tuple[list[_Pair], bool]:
-    """Returns the tokens and spenders in the chain's approval events for the account, and True if
-    the node returned all events."""
     owner = "0x" + "00" * 12 + account[2:].lower()
     asked = [
         _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
@@ -552,8 +548,6 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """Returns the instructions that pay the deposit, including one that creates the payee's token
-    account if needed."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

@@ -63,8 +63,7 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """Returns one item for each token program: the node's list of the owner's accounts under that
-    program."""
+    """Returns the node's lists of the owner's token accounts, one for each token program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
@@ -112,7 +111,7 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 class Chains:
     """The chains of a profile, by short name. ``genesis`` returns the hash of a chain's first block
-    as recorded at the first signature, None before."""
+    as recorded at the first signature, None before that."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None

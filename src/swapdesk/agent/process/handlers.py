@@ -306,8 +306,6 @@ def _bad(words: str) -> Refused:
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """Returns the policy with addresses in checksum form. Raises Refused for a repeated entry or a
-    value out of range."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")

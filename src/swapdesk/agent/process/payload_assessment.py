@@ -226,8 +226,6 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
 def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
-    """Returns one balance change of a simulation with the token's symbol and decimals, or ``?`` if
-    the token is unknown."""
     asset = _asset(contract, promise) or coin
     if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
@@ -415,8 +413,6 @@ class Looking:
         return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
     async def _with_bought(self, facts: Facts, claim: Claim, promise: Promise) -> Facts:
-        """Adds the decimals and symbol of a token bought on another chain, as that chain's node
-        states them."""
         if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return facts
         link = self._chains.known(promise.chain_out, promise.chain_out_id)

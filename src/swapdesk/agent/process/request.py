@@ -67,8 +67,6 @@ def promised(frame: Frame) -> Promise:
 
 
 def _refuse_odd(value: object) -> None:
-    """Raises Refused if ``value`` contains a number beyond 256 bits, a time outside the calendar,
-    or impossible decimals."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
             raise Refused("bad_request", "a time is none that can be counted with")

@@ -125,8 +125,8 @@ class Reviewing:
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """Returns the call of a waiting transaction, and its review with the same nonce and a
-        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` wei if more. Signs
-        nothing."""
+        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` wei if that is more.
+        Signs nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
         if transaction is None or asked is None:
@@ -183,8 +183,6 @@ class Reviewing:
         return self._signature(subject, claim, looked)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
-        """Signs and records a document or a UserOperation, in the form that its EntryPoint release
-        requires."""
         payload = subject.payload
         given, content, call = _given(claim, subject), claim.content, None
         if isinstance(payload, TypedDataPayload):
@@ -239,8 +237,6 @@ class Reviewing:
         terms: EvmTerms | None = None,
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Writes a signed transaction to the records and returns it. ``asked`` is JSON of its
-        payload and of what the user confirmed."""
         signed = SignedTransaction(
             hash=hash_,
             intent_id=subject.promise.intent_id,

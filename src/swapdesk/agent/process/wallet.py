@@ -126,8 +126,6 @@ class Wallet:
         return loop.run_in_executor(self._threads, derivation.derive, passphrase)
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
-        """Opens the spending policy with the pass phrase. If that fails, the policy stays
-        closed."""
         derivation = self._policy.derivation()
         if derivation is not None:
             held, sealed = derivation

@@ -40,11 +40,11 @@ class IdleLock:
         self._watch: asyncio.Task[None] | None = None
 
     def used(self) -> None:
-        """Notes that a request came, so that the ``seconds`` until the lock begin anew."""
+        """Restarts the countdown to the lock, because a request came."""
         self._last = self._clock.monotonic()
 
     def start(self) -> None:
-        """Begins to count the ``seconds`` until the lock, because keys were opened."""
+        """Starts the countdown to the lock, because keys were opened."""
         self.used()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._wait(), name="idle lock")
@@ -93,12 +93,13 @@ class OpenedWallet:
         await self._warm
 
     def told(self) -> Accounts:
-        """Returns the accounts in the form that the desk receives."""
+        """Returns the accounts as reported to the desk."""
         accounts, unusable = self.keys.accounts()
         return Accounts(accounts, unusable, self.keys.unlocked, not self._writable)
 
     def close_keys(self) -> None:
-        """Drops every key and every review, so that nothing reviewed before can be signed."""
+        """Drops every private key and every review, so that nothing reviewed before can be
+        signed."""
         self.keys.lock()
         if self._reviewing is not None:
             self._reviewing.forget()

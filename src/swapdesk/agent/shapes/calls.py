@@ -434,8 +434,6 @@ def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
 
 
 def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
-    """Yields a field for each token in the path of a swap, from the token sold to the one bought.
-    Raises PayloadRefused for fewer than two."""
     if len(tokens) < 2:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
     for i, token in enumerate(tokens):

@@ -129,7 +129,7 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """The decoded content of a payload: its fields, and what follows from its known form."""
+    """The decoded content of a payload: its fields and their effects."""
 
     shape: str
     act: Act

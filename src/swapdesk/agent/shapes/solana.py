@@ -263,7 +263,6 @@ class _Reader:
         return str(account)
 
     def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:
-        """Adds a field to the claim, with the number of the instruction in its label."""
         number = self._index + 1
         field = ClaimField(
             f"instructions[{self._index}].{path}", f"{label} ({number})", meaning, value
@@ -295,7 +294,6 @@ def _is_derived(revoke: Revoke, mint: str) -> bool:
 
 
 def _payer_of(instruction: Known | Unknown) -> str | None:
-    """Returns the address whose money an instruction moves; None if it moves none."""
     if isinstance(instruction, Transfer):
         return str(instruction.source)
     if isinstance(instruction, TransferChecked):

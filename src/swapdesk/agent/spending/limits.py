@@ -196,7 +196,6 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Returns the receivers of a payload that names no payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
@@ -315,8 +314,8 @@ def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """Returns a finding that refuses. ``code`` is its code in ``wallet.rule_codes`` without the
-    prefix ``POLICY_``."""
+    """Returns a refusing finding. ``code`` is from ``wallet.rule_codes``, without its prefix
+    ``POLICY_``."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
     return RuleFinding(code, Severity.REFUSE, words)
@@ -427,8 +426,6 @@ def _over(
 def _measure(
     limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """Returns the total to compare with a limit, in the limit's unit: infinity if unlimited, None
-    if a token has no USD price."""
     if limit.token is not None:
         units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
@@ -447,8 +444,6 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """Returns an amount in words, in the unit of the limit. USD amounts are rounded up to the next
-    cent."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals
@@ -456,7 +451,6 @@ def _amount(limit: Limit, measured: Fraction | float) -> str:
 
 
 def _left(limit: Limit, measured: Fraction | float) -> Fraction:
-    """Returns the unused part of a limit, rounded down to whole cents or base units."""
     if measured == math.inf:
         return Fraction(0)
     left = max(Fraction(0), limit.exact - Fraction(measured))

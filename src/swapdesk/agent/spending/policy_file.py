@@ -45,7 +45,8 @@ class PolicyUnknown(Exception):
 
 class HeldPolicy(Struct, frozen=True):
     """The content of a policy file. ``sealed`` is the JSON of the policy set with the pass phrase,
-    ``crypto`` its seal. ``policy`` applies: the sealed one, or a stricter one set since."""
+    ``crypto`` its seal. ``policy`` is the one in force: the sealed one, or a stricter one set
+    since."""
 
     policy: SpendingPolicy
     sealed: str

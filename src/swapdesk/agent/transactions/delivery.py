@@ -185,8 +185,6 @@ class EvmDelivery(Delivery):
     async def _contradiction(
         self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """Returns, in words, how the node's other answers contradict its receipt; None if they
-        agree."""
         on_chain = await self._client.transaction(transaction.hash)
         block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if block is None else digest(fields(block).get("hash"))
@@ -222,7 +220,6 @@ class EvmDelivery(Delivery):
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Returns the record of ``transaction`` after another transaction used its nonce."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:
@@ -251,8 +248,6 @@ class EvmDelivery(Delivery):
 
 
 class SolanaDelivery(Delivery):
-    """Delivery on one Solana chain."""
-
     def __init__(self, client: SolanaClient, records: Records) -> None:
         super().__init__(records, client.send)
         self._client = client

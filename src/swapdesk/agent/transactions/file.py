@@ -207,7 +207,6 @@ UPDATE tx SET
 
 
 def _take_on(connection: sqlite3.Connection) -> None:
-    """Creates the tables, or converts those of an earlier release, in one database transaction."""
     if _version(connection) == SCHEMA_VERSION:
         return
     connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA}")
@@ -296,8 +295,8 @@ class SpentRecord:
         since."""
 
     def now(self, now: datetime) -> datetime:
-        """Returns the time to count at: ``now``, but never earlier than before, so that setting the
-        clock back frees no limit."""
+        """Returns the time to count at: ``now``, but never before the last counted signature, so
+        that setting the clock back frees no limit."""
         ticked = self._monotonic()
         if self._seen is not None:
             seen, at = self._seen
@@ -329,8 +328,6 @@ class SpentRecord:
         return Past(windows, spending is not None and self.has(spending))
 
     def _read(self, longest: int) -> None:
-        """Reads the new rows and drops those before ``longest`` (microseconds since 1970), the
-        beginning of the longest window."""
         rows = self._file.read(
             "SELECT seq, at, chain_id, token, units, account, taker, grants, once FROM spent"
             " WHERE seq>? AND at>? ORDER BY seq",

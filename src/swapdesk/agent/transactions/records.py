@@ -113,8 +113,6 @@ the first transaction."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
-    """Returns the refusal to sign again what ``transaction`` does: it was executed or still may
-    be."""
     return Refused(
         "already_signed",
         f"{transaction.hash} was signed for this already and is {transaction.word}",
@@ -128,7 +126,6 @@ def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
 
 
 def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if the recorded transaction ``row`` of the same intent forbids signing ``draft``."""
     transaction = told_of(row)
     if transaction.code in NEVER_ARRIVES:
         return False

@@ -62,10 +62,9 @@ COLUMNS = ("date", "orders", "volumeUsd")
 
 
 class LimitGauge(Allowance, frozen=True):
-    """The use of one limit, for quotes or for exchanges, within a minute, an hour or a day.
-    ``used`` counts the calls of this profile, and those of the partner's other programs if an
-    answer reported them. ``ends_at`` is when the limit will be used up at the present pace.
-    ``exceeded`` is True if the command was given a percentage and more than that is used."""
+    """The use of one limit of calls within a minute, an hour or a day. ``used`` includes the
+    partner's other programs if an answer reported them. ``exceeded`` is True above the percentage
+    given to the command."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -94,9 +93,8 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit will be used up if calls go on at the pace of the current window; the
-        present time if it is used up already. None if the window will end first, or if too little
-        of it has passed to tell."""
+        """When the limit will be used up at the current pace; the present time if it is already.
+        None if the window ends first or has just begun."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -188,7 +186,6 @@ def scale_labels(top: Decimal) -> tuple[str, str, str]:
 
 
 def _eighths(value: Decimal, top: Decimal, rows: int) -> int:
-    """Returns a bar's height in eighths of a row, at least 1 for a value above 0."""
     if value <= 0:
         return 0
     return max(1, int((value * 8 * rows / top).to_integral_value()))
@@ -246,8 +243,6 @@ def text_chart(
 
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
-    """Splits the bars into ranges (first, end) of about equal length, at most ``most`` bars unless
-    the dates need more."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))

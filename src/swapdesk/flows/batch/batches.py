@@ -152,7 +152,6 @@ def begin_batch(
 
 
 def _created_before(ledger: Ledger, digest: str) -> Operation | None:
-    """Returns the newest batch with the same rows (``digest``) that became orders; None if none."""
     same = "kind = 'batch' AND state = ? AND json_extract(body, '$.digest') = ?"
     acts = ledger.where(same, State.DONE, digest)
     return acts[-1] if acts else None

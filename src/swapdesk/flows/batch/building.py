@@ -66,8 +66,8 @@ _TRANSFER = "0xa9059cbb"
 
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
-    """Returns the first field in which an order differs from its request; None if none does. Only
-    the recipient may not be absent."""
+    """Returns the first field in which an order differs from its request; None if none does. A
+    field that the service leaves out is no difference, except the recipient."""
     for wanted, token_id, token, word in (
         (asked.from_, order.in_token_id, order.in_token, "token sold"),
         (asked.to, order.out_token_id, order.out_token, "token bought"),
@@ -86,7 +86,6 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
 
 
 def _same(left: str, other: str) -> bool:
-    """True if the addresses are equal; hexadecimal ones are compared ignoring case."""
     if left.startswith("0x") and other.startswith("0x"):
         return left.lower() == other.lower()
     return left == other

@@ -77,8 +77,7 @@ BundleWord = Literal[
 
 
 class Bundle(Struct, frozen=True):
-    """The payment of a group's deposits, as the service built it and the desk compared it with the
-    group."""
+    """The payment of a group's deposits, as the service built it and the desk checked it."""
 
     PRINTED: ClassVar = {
         "number": "number", "state": "word", "account": "account", "smartAccount": "smart_account",
@@ -316,8 +315,8 @@ def begin_transaction(
     service_ids: Sequence[str] = (),
 ) -> Operation:
     """Records a wallet transaction before it is signed: ``fund`` sends ``paid`` to the smart
-    account, ``part`` pays these orders. Raises ClaimTaken if another funding is under way or an
-    order may be paid in another way."""
+    account, ``part`` pays the orders ``service_ids``. Raises ClaimTaken if another funding is under
+    way or an order may be paid otherwise."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -332,7 +331,8 @@ def begin_transaction(
 
 
 def transactions_of(ledger: Ledger, group: str) -> tuple[Operation, ...]:
-    """Returns the wallet's transactions that fund or pay a group, oldest first."""
+    """Returns the wallet transactions that fund the group's smart account or pay its deposits,
+    oldest first."""
     return tuple(ledger.parts(group, "fund", "part"))
 
 
@@ -448,8 +448,9 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
 def relying(
     journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """Returns a sent or still usable signed bundle that needs the present balance of an owner's
-    smart account; None if none. ``beside`` is the operation id of a group to ignore."""
+    """Returns a bundle that needs the present balance of the owner's smart account: one that is
+    sent, or signed and not expired. None if there is none. ``beside`` is the operation id of a
+    group to ignore."""
     for bundle in open_bundles(journal.ledger):
         own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
         # What is built only may be overtaken: then it is built again before it is signed.
@@ -484,8 +485,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns (hash, number) of the last withdrawal of all the bundle's tokens: its transaction,
-    None if older than the bundle, and the first bundle built after it. Without one, (None, 0)."""
+    """Returns (hash, number) of the last withdrawal that took out all the bundle's tokens; (None,
+    0) without one. ``hash`` is None if the bundle was built later; ``number`` is the first bundle
+    built since."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

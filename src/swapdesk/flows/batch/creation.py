@@ -244,7 +244,6 @@ at position 3."""
 
 
 def _reasons(error: ApiError, count: int) -> list[str]:
-    """Returns the service's reason for each refused row, or its reason for the whole request."""
     reasons = {
         int(place[1]): problem.message
         for name, problem in error.fields.items()

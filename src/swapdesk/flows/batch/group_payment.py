@@ -245,7 +245,6 @@ class GroupPayment:
     # Building
 
     async def _build(self) -> Bundle:
-        """Has the service build a bundle, checks and records it. Raises Stopped and ClientError."""
         solana = self._group.paid == "solana"
         if not solana:
             self._refuse_beside_another()
@@ -273,13 +272,12 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     async def _require_same(self, bundle: Bundle) -> None:
-        """Raises Stopped if the orders now differ from those that the bundle was built for."""
         differs = changed(bundle.deposits, await self._payable())
         if differs is not None:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Returns the rows that can be paid and were not, or may not have been, paid otherwise."""
+        """Returns the payable rows whose orders certainly were not paid in another way."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -289,7 +287,6 @@ class GroupPayment:
         return payables(self._group, status, self._token_of, self._clock.now(), paid)
 
     def _refuse_beside_another(self) -> None:
-        """Raises Stopped if another group's bundle needs the smart account's balance."""
         address, now = self._account.address, self._clock.now()
         other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
@@ -303,7 +300,6 @@ class GroupPayment:
             raise Stopped("ORDERS_EXPIRED", what=what)
 
     def _require_untouched(self, bundle: Bundle) -> None:
-        """Raises Stopped if money left the smart account after the bundle was built."""
         if overtaken(self._journal, bundle):
             raise Stopped("BUILT_BEFORE", row="overtaken")
 
@@ -353,7 +349,6 @@ class GroupPayment:
         self._watch.moved()
 
     def _require_funded(self, bundle: Bundle) -> None:
-        """Raises Stopped unless every transaction that funds the smart account was executed."""
         for need in bundle.needs:
             act = self._transaction(funding_intent(self._multi_id, bundle, need))
             if act is None or act.state is not State.DONE:
@@ -394,8 +389,6 @@ class GroupPayment:
             accept_bundle(self._ledger, bundle)
 
     async def _look_for(self, bundle: Bundle) -> None:
-        """Asks about an unanswered submission until the service has it or it counts as lost. Raises
-        Stopped and ClientError."""
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -418,8 +411,6 @@ class GroupPayment:
             raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
-        """Waits for the bundle's outcome and records it. Raises ClientError, and Stopped if none is
-        reported in time."""
         ends = self._clock.monotonic() + self._pace.patience
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -432,7 +423,6 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
-        """Records the outcome in ``status``, if any, and returns True then."""
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
@@ -457,8 +447,6 @@ class GroupPayment:
     # Parts, on Solana
 
     async def _pay_parts(self, bundle: Bundle) -> None:
-        """Pays the open parts of the Solana deposits and waits for their execution. Raises Stopped,
-        NotAgreed, NotSignable, WalletError and ClientError."""
         items = bundle.items
         try:
             for number, item in enumerate(items, start=1):
@@ -658,9 +646,9 @@ async def pay_group(
     look: Look,
     watch: Watch,
 ) -> Outcome | None:
-    """Continues a group's payment up to ``until``; None while another desk does. ``named`` is the
-    paying account, unless one has signed; empty for the first. ``begin`` gets the account, and True
-    if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
+    """Continues the payment of a group of orders up to the step ``until``; returns None while
+    another desk works on it. An empty ``named`` means the first account. ``begin`` gets the
+    account, and True if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)
@@ -710,8 +698,6 @@ def standing_of(session: GroupSession) -> GroupStanding:
 
 
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
-    """Returns what the bundle pays of its first token, in whole tokens, and words like ``20
-    deposits``."""
     standing = standing_of(session)
     items = standing.bundle.items if standing.bundle is not None else ()
     amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
@@ -720,7 +706,6 @@ def _pays(session: GroupSession) -> tuple[Decimal, str]:
 
 
 def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
-    """Returns the steps of the payment with their states."""
     standing = standing_of(session)
     names = (
         ("build", "sign and send", "paid")
@@ -731,7 +716,6 @@ def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
 
 
 def _at(session: GroupSession, standing: GroupStanding) -> int:
-    """Returns the index of the step in progress, or where the payment ended."""
     bundle, turn = standing.bundle, session.turn
     if bundle is None or bundle.code == "REPLACED":
         return _BUILD

@@ -102,8 +102,6 @@ async def _on_chain(
 async def _with_smart_account(
     desk: Desk, means: Means, token: Token, account: SwapAccount
 ) -> Means:
-    """Adds the balance of the smart account, which pays bundles and keeps the deposits of failed
-    ones."""
     own = account.account
     if own.kind is not Kind.EVM or not has_smart_accounts(live=desk.settings.live):
         return means

@@ -53,7 +53,7 @@ class Arrival(Struct, frozen=True):
 
 
 class Means(Struct, frozen=True):
-    """The account that pays on one chain, and what it has."""
+    """The account that pays on one chain, with its balances."""
 
     chain: str
     """The chain's short name."""
@@ -248,8 +248,6 @@ _COMPARED = frozenset({_DUPLICATE, NOT_IN_WALLET})
 
 
 def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan. Skipped and faulty rows are in no group, but totals include rows whose only
-    problem is the balance."""
     wanted = [row for row in rows if not row.skipped]
     sound = [row for row in wanted if row.order is not None and not row.problems]
     sold = orders_of(
@@ -348,7 +346,6 @@ def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
 
 
 def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
-    """Divides the rows by chain and way of payment into groups of at most 50 rows."""
     kinds: dict[tuple[str, Paid], list[Row]] = {}
     for row in rows:
         paid = paid_by(row.order.token_in) if row.order is not None else None
@@ -365,7 +362,6 @@ def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
 def _same_tokens(
     orders: Iterable[PlannedOrder], token: Callable[[PlannedOrder], Token]
 ) -> Iterable[list[PlannedOrder]]:
-    """Returns the orders in one list per ``token(order)``, in order of first appearance."""
     same: dict[str, list[PlannedOrder]] = {}
     for order in orders:
         same.setdefault(token(order).id, []).append(order)

@@ -151,8 +151,6 @@ class RowJudge(Struct):
         token: Token | None,
         findings: list[RowFinding],
     ) -> RecipientCheck | None:
-        """Checks a row's recipient or refund address and adds its findings. Returns None if the
-        cell is empty or unusable, or the token unknown."""
         text, pays = row.cell(column), column == "to"
         if pays and not text:
             findings.append(problem("NO_RECIPIENT", column, "No recipient is named."))
@@ -211,8 +209,6 @@ class RowJudge(Struct):
         return token, ()
 
     def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Returns the token contracts on the chain of ``token``, none of which may be a
-        recipient."""
         chain = token.chain_data.short_name
         if chain not in self._contracts:
             self._contracts[chain] = self.catalog.rows.contracts_on(chain)
@@ -267,8 +263,6 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 
 def _shape(row: Row) -> list[RowFinding]:
-    """Returns findings about too many cells, a long cell, or one that a spreadsheet would
-    compute."""
     findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
@@ -383,8 +377,7 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
     """Returns an estimate of the output, in whole tokens to six digits, without proportional fees;
-    None if impossible. An estimate is within ``minOut`` and ``maxOut`` for an amount within the
-    limits."""
+    None if impossible. For an amount within the limits it is between ``minOut`` and ``maxOut``."""
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
     about = _by_price(order)
@@ -401,8 +394,6 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
 
 
 def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
-    """Returns a route's fixed costs in the token bought, 0 if unknown: what the smallest amount
-    yields less than by price."""
     taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
@@ -420,8 +411,6 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
-    """Returns the interpolated output for ``amount``; None outside the limits or without
-    outputs."""
     if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
         return None
     if not bucket.min <= amount <= bucket.max:
@@ -468,7 +457,6 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
-    """Returns what an order pays, as :attr:`PlannedOrder.asks` does."""
     route = "private" if order.anonymous else "standard"
     return order.from_, order.to, order.amount, order.address_to, order.destination_tag, route
 
@@ -500,7 +488,7 @@ class BatchPlanner:
         made: bool = False,
     ) -> BatchPlan:
         """Judges a sheet's rows without asking for limits. ``on_rows`` gets the rows judged so far.
-        ``made`` means that the sheet comes from a batch, whose rows are then no repetition."""
+        ``made`` is True for a sheet made from a batch, whose rows are not reported as repeated."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),

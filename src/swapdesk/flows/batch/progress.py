@@ -157,7 +157,7 @@ class GroupStanding(Struct, frozen=True):
         )
 
     def signs(self, until: Until) -> bool:
-        """True if the wallet's keys are needed to reach the step ``until``."""
+        """True if unlocked keys are needed to reach the step ``until``."""
         if until is Until.BUILT or self.over:
             return False
         return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
@@ -250,7 +250,6 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Returns where the money is on Solana, without a full stop."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -280,7 +279,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """How the owner can take money back from the smart account; empty if there is none or a
+        """How the owner can take money back from the smart account; empty if no money is there or a
         bundle will use it."""
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
@@ -403,7 +402,7 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for the exception that stopped the work, with where the money is."""
+    """Returns the outcome for the exception that stopped the work; it says where the money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -493,7 +492,6 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """Returns how one order is paid on Solana."""
     parts = [
         part
         for part in standing.parts
@@ -525,8 +523,8 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """The number of orders of paid groups by result. ``otherwise`` ended without a payout.
-    ``smart`` is True if a smart account paid, so that coins for gas may be left in it."""
+    """Counts the orders of paid groups: ``arrived`` were paid out, ``otherwise`` ended without a
+    payout. ``smart`` is True if a smart account paid, so that coins for gas may be left in it."""
 
     total: int
     arrived: int
@@ -714,7 +712,7 @@ class BatchProgress(Struct, frozen=True):
     @property
     def left_there(self) -> str:
         """Why the last bundle failed and how to take its money out of the smart account; empty if
-        not so."""
+        none failed or no money is there."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
@@ -723,8 +721,8 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Returns, in words, the most that gas may cost, with the balance for it until the smart
-        account is funded. Empty before a bundle is built."""
+        """Returns, in words, the most that gas may cost, and the smart account's balance for it
+        before funding. Empty before a bundle is built."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""

@@ -315,7 +315,6 @@ def _separator(name: str, text: str) -> tuple[str, str]:
 
 
 def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
-    """Returns how well a separator fits: greater tuples fit better."""
     begin: list[list[str]] = []
     # Its quotes may fit another separator; else it is refused where it is read.
     with suppress(UnreadableFile):
@@ -371,8 +370,6 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Returns the column of each cell (None: unknown) and the unknown headings. Raises
-    UnreadableFile if a column is repeated or missing."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
@@ -511,8 +508,6 @@ def completed(typed: str, offers: Sequence[str]) -> str:
 
 
 def _entries(place: Path, begun: str, before: str) -> list[str]:
-    """Returns the names in ``place`` that begin with ``begun``, each after ``before``: table files,
-    newest first, then directories."""
     tables: list[tuple[float, str]] = []
     directories: list[str] = []
     try:
@@ -534,7 +529,6 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
 
 
 def _short(path: Path) -> str:
-    """Returns the path relative to the working or home directory (``~/``), if possible."""
     with suppress(OSError, RuntimeError):
         for place, before in ((Path.cwd(), ""), (Path.home(), "~/")):
             if path.is_relative_to(place):

@@ -419,8 +419,8 @@ class Group(Struct, frozen=True):
 
     @property
     def signatures(self) -> int:
-        """The number of signatures that pay the group, without funding. On Solana it may turn out
-        higher."""
+        """The number of signatures that pay the group, without those that fund a smart account. On
+        Solana it may turn out higher."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)

@@ -164,7 +164,6 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Records the outcomes of withdrawals that ended while no desk was running."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive(
@@ -182,8 +181,6 @@ def _reconcile(
 async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
-    """Returns the tokens to read: native coin, verified tokens and those of the account's
-    bundles."""
     assets = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
         assets.setdefault(asset.contract, asset)
@@ -360,7 +357,6 @@ def _is(asset: Asset, token: str) -> bool:
 
 
 def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
-    """Returns the payments that take out these balances, at most :data:`MOST_PAYMENTS`."""
     taken = [
         Sum(balance.asset.symbol, balance.asset.decimals, balance.asset.contract, balance.units)
         for balance in asked

@@ -52,8 +52,8 @@ def become_order(
     request_id: str | None = None,
 ) -> ReleaseVerdict:
     """Records that ``order`` is the intent's order, before it is shown. Returns whether its address
-    may be shown. A second order is kept as foreign. Raises OrderTaken if the order belongs to a
-    different intent."""
+    may be shown. A second order counts as not confirmed here. Raises OrderTaken if the order
+    belongs to a different intent."""
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
         makers = ledger.where("subject = ? AND kind = 'create'", service_id)
@@ -102,7 +102,7 @@ def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
 
 
 def open_creates(ledger: Ledger) -> list[Operation]:
-    """Returns the create operations whose outcome is not known yet, oldest first."""
+    """Returns the create requests without a known outcome, oldest first."""
     return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
 
 
@@ -123,8 +123,8 @@ _OPEN_SWAPS = """number IN (
 
 
 def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
-    """Returns the create operation of an intent and all its parts, in the order in which they were
-    begun."""
+    """Returns all operations of an intent in the order of their beginning, the create request
+    first."""
     return ledger.where("id = ?1 OR parent = ?1", intent_id)
 
 

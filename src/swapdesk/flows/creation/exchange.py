@@ -118,7 +118,7 @@ LAST_MOMENT = timedelta(seconds=5)
 class ExchangeFlow:
     """Creates orders, with at most one request at a time per intent. ``skew_limit`` is the most
     that the clocks may differ, in seconds; None if the desk follows the service's. ``running`` has
-    the intents being worked on."""
+    the ids of intents in work."""
 
     def __init__(
         self,
@@ -260,7 +260,6 @@ class ExchangeFlow:
         return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """Returns the order that another task has recorded for the intent; None if none."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
@@ -419,8 +418,6 @@ class ExchangeFlow:
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:
-    """Returns an order that could not be journaled: its address is hidden, and the reason states
-    its id."""
     reason = (
         f"order {order.service_id} was created but the journal cannot be written;"
         " write this id down and do not pay it from here"

@@ -483,7 +483,6 @@ async def orders_since(
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
 ) -> tuple[Order, bool | None]:
-    """Returns the order, read in full if necessary, and the result of :func:`match`."""
     verdict = match(intent, order, since=since)
     if verdict is None:
         order = await api.get_order(order.service_id)

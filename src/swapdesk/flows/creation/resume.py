@@ -84,9 +84,9 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Finds the outcome of every unfinished create request without posting anything. ``patience``
-    (seconds, or None) breaks a search off and leaves its intent open; with it, create nothing
-    afterwards."""
+    """Finds the outcome of every unfinished create request without posting anything. Searches are
+    broken off after ``patience`` seconds (None: never) and prove nothing; a caller that sets it
+    must create nothing afterwards."""
     report = ResumeReport()
     try:
         async with asyncio.timeout(patience):
@@ -104,8 +104,6 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """Searches for orders with unknown outcome, then confirms unconfirmed ones. Adds the outcomes
-    to ``report``."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
@@ -193,8 +191,8 @@ class OrderCandidate(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """The result of one search for an intent's order. ``complete`` is True if every order since
-    then was seen, which is impossible after 48 hours."""
+    """The result of one search for an intent's order. ``complete`` is True if every order since the
+    intent was sent was seen; impossible after 48 hours, when the service drops orders."""
 
     intent: Intent
     sent_at: datetime
@@ -204,8 +202,8 @@ class Look(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """The phrase to type to give the intent up, with a part of the payment's fingerprint
-        against habit."""
+        """The phrase to type to give the intent up. It has a part of the payment's fingerprint, so
+        that nobody types it by habit."""
         return f"give up {self.intent.fingerprint[:4]}"
 
     @property
@@ -278,8 +276,8 @@ class Candidates:
 
     def give_up(self, look: Look, typed: str) -> None:
         """Records that no order is the intent's, so that the payment may be requested again. Raises
-        CandidateRefused for another phrase and for an old or incomplete ``look``, unless the
-        service no longer lists the order."""
+        CandidateRefused if ``typed`` is not the phrase, or ``look`` is old or incomplete and the
+        service may still list the order."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:

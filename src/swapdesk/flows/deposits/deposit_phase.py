@@ -38,8 +38,8 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the deposit is shown. After the deadline an address that was withheld
-    only for the service's second answer counts as EXPIRED, any other as HIDDEN."""
+    """Returns how much of the deposit is shown. After the deadline that is EXPIRED, but HIDDEN if
+    the address was withheld for any reason other than the pending second answer."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)

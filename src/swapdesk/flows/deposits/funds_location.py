@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 class Funds(Struct, frozen=True):
-    """Where the money is, in words. ``where`` is shown after the word Funds; ``short`` is the text
-    for narrow screens."""
+    """Where the money is, in words. ``short`` is for narrow screens."""
 
     where: str
     short: str

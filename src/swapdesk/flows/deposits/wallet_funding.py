@@ -200,7 +200,7 @@ async def signed_transfer(
 ) -> Signature | SignedTransaction:
     """Has the wallet review and sign the transfer. ``look`` shows a review to the trader;
     ``refusal`` returns why the order must not be paid, or None. Raises NotAgreed, NotSignable and
-    WalletError, all with nothing signed."""
+    WalletError before anything is signed."""
     seen = over = False
     unseen = 0
 
@@ -295,7 +295,8 @@ _TAKEN_BACK = (
 
 class WalletFunding(Struct, frozen=True):
     """Pays deposits from the wallet. ``current`` returns an order's newest state by id; ``look``
-    shows a review and returns the trader's answer. ``service_clock`` None means ``clock``."""
+    shows a review and returns the trader's answer. ``service_clock`` is None if ``clock`` is the
+    service's."""
 
     client: WalletClient
     journal: Journal
@@ -430,7 +431,6 @@ class WalletFunding(Struct, frozen=True):
     async def _followed(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> Outcome:
-        """Sends the signed transaction while the order may be paid, and follows it to its end."""
         delivered = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )

@@ -171,8 +171,6 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Returns where the money is while nothing was paid, and who may take it by approvals or
-    signatures."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -236,8 +234,7 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(ActEntry):
-    """The journal's entry for one transaction or document of a swap: a child operation of the
-    swap's create operation."""
+    """The journal's entry for one transaction or document of a swap."""
 
     def done(self, hash_: str) -> None:
         """Records the execution, in a new operation if the journal calls the part refused."""
@@ -326,7 +323,6 @@ class _Work:
             return self._ended_by(stop)
 
     async def _ordered(self) -> Order:
-        """Returns the order that an earlier run created, or a new one."""
         create = self._ledger.get(self._intent.id)
         if create is not None and create.subject is not None:
             return await self._again(create.subject)
@@ -344,8 +340,6 @@ class _Work:
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
-        """Returns an order created earlier, from the journal or, if its metadata is missing there,
-        from the service."""
         self._order_id = service_id
         tracked = self._flow.journal.orders.get(service_id)
         if tracked is not None and tracked.order.metadata is not None:
@@ -435,8 +429,6 @@ class _Work:
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """Allows signing until ``until``, at most :data:`AFTER_QUOTE` after the end of the
-        quote."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -458,8 +450,6 @@ class _Work:
     async def _sign(
         self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
-        """Has the wallet review and sign a transaction, without sending it. Raises NotSignable and
-        NotAgreed."""
         entry = self._entry(kind, {"digest": digest}, **result)
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
@@ -475,7 +465,6 @@ class _Work:
         return await self._transactor.settle(signed, entry, until=until)
 
     async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Makes a repeatable request up to :data:`ATTEMPTS` times. Raises the last error."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await call()
@@ -489,8 +478,6 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Makes all missing approvals and returns the signatures for creating the order; none on
-        Solana."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -547,8 +534,6 @@ class _Work:
             raise SwapStopped(self._end("APPROVAL_FAILED", cause))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
-        """Signs every document of a sequence and returns the last signature, which the order
-        needs."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -687,7 +672,6 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Ends a swap for which nothing was paid. ``next_`` says who acts next."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -701,8 +685,6 @@ class _Work:
         next_: str = AGAIN,
         hash_: str | None = None,
     ) -> Outcome:
-        """Returns the outcome of a swap that ended without swapping anything. ``money`` says where
-        the money is."""
         failure = Failure(cause, money or self._money(), next_)
         return replace(refused(code, failure, hash_), order_id=self._order_id)
 
@@ -714,8 +696,6 @@ class _Work:
         next_: str = GOES_ON,
         hash_: str | None = None,
     ) -> Outcome:
-        """Returns the outcome of a swap that can be continued later. ``money`` says where the money
-        is."""
         failure = Failure(cause, money or self._whereabouts(), next_)
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
@@ -739,8 +719,6 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Returns where the money is after the order's execution. ``hash_`` is None if the provider
-        sends the transaction."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
@@ -832,8 +810,6 @@ def _octets(data: str) -> bytes:
 
 
 def _height(told: Mapping[str, Any]) -> int | None:
-    """Returns the last block height for the transaction's execution; None if the metadata lacks
-    it."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
 

@@ -35,8 +35,8 @@ class NoSwapAccount(Exception):
 
 
 class SwapAccount(Struct, frozen=True):
-    """The account that pays a swap. ``balance``, ``coin`` and ``plan`` are None until they have
-    been read."""
+    """The account that pays a swap. ``balance``, ``coin`` and ``plan`` (the swap's steps) are None
+    until read."""
 
     account: Account
     payee: Account | None
@@ -78,7 +78,7 @@ async def find_account(
     desk: Desk, sold: Token, bought: Token, *, payer: str = "", fill: bool = True
 ) -> AsyncIterator[SwapAccount]:
     """Yields the account that pays a swap, with more and more fields known. An empty ``payer``
-    means the first account. ``fill`` False keeps the wallet and faucet unchanged. Raises
+    means the first account. With ``fill`` False, no account is created or filled. Raises
     NoSwapAccount and WalletError."""
     wallet = desk.wallet
     link = wallet.link(sold.chain_data.short_name)
@@ -109,8 +109,8 @@ async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """Returns ``found`` with the service's plan of the swap in it; unchanged if the service does
-    not answer."""
+    """Adds the steps that the service states for the swap; changes nothing if it does not
+    answer."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
     try:
@@ -138,8 +138,6 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapA
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:
-    """Adds the balances of token and native coin; both are None if the node cannot be read, and
-    ``unread`` says why."""
     coin = Asset("", 9 if link.kind is Kind.SOLANA else 18, None)
     token = Asset(sold.symbol, sold.decimals, sold.address)
     assets = [coin] if sold.address is None else [coin, token]
@@ -160,8 +158,6 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
-    """Has the faucet fill the wallet, and yields the balances until the money has arrived or the
-    wait is over."""
     from swapdesk.flows.wallet.wallet_reading import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN

@@ -45,8 +45,8 @@ def flow_steps(
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
     """Returns the steps of a swap with their states. ``plan`` serves until the journal has one.
-    ``ended`` shows the first unfinished step as failed. ``allows`` False means that no allowance is
-    needed."""
+    With ``ended``, the first unfinished step counts as failed. ``allows`` is False if no allowance
+    is needed."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.
@@ -83,7 +83,6 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """Returns None before the operation begins, DONE after it, otherwise SENT."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT
@@ -104,7 +103,6 @@ def _payment(
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
-    """Marks the first unfinished step as failed, later ones as not begun."""
     at = next((at for at, step in enumerate(line) if step.state is not State.DONE), None)
     return [
         FlowStep(step.name, State.REFUSED)

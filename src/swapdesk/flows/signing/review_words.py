@@ -104,8 +104,6 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Returns the text of a line's confirmed value, shortened if it only repeats the signed
-    value."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -150,8 +148,6 @@ _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
 
 
 def _counted(names: Sequence[str]) -> list[str]:
-    """Returns each name once, those that differ only in their payment number with a count: ``Memo
-    (3 times)``."""
     counts: dict[str, list[str]] = {}
     for name in names:
         numbered = _NUMBERED.match(name)
@@ -189,8 +185,6 @@ def moved(review: Review, names: Names) -> tuple[Moved, ...]:
 
 
 def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
-    """Returns amount and symbol of a balance change, in base units if the token's decimals are
-    unknown."""
     coin = change.contract is None and change.decimals is None and names.coin
     decimals = names.coin_decimals if coin else change.decimals
     if decimals is None:
@@ -249,7 +243,6 @@ def folded(
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:
-    """Returns a field's name without its payment number, and that number as text, or empty."""
     numbered = _NUMBERED_FIELD.match(row.field)
     return (row.field, "") if numbered is None else (numbered[1], numbered[2] or numbered[3])
 

@@ -447,8 +447,7 @@ class SigningSession(Watch, Generic[A]):
             self._changed()
 
     def unlock(self, phrase: Secret) -> bool:
-        """Passes the pass phrase to the work that waits for it. Returns False if no work waits for
-        it."""
+        """Passes the pass phrase to the work that waits for it. Returns False if none does."""
         if self._phrase is None or self._phrase.done():
             return False
         self._phrase.set_result(phrase)
@@ -550,8 +549,8 @@ async def is_shut(wallet: LocalWallet, address: str) -> bool:
 
 
 async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
-    """Unlocks the wallet unless the account can sign already: once in the sandbox, else by asking
-    until it can. Raises WalletError."""
+    """Unlocks the wallet unless the account can sign already. A live profile asks for the pass
+    phrase until it can. Raises WalletError."""
     if not await is_shut(wallet, address):
         return
     if not wallet.live:

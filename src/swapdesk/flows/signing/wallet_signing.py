@@ -99,8 +99,8 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome | None]],
     again: str,
 ) -> Outcome | None:
-    """Opens an account's keys and runs ``work``; None if ``work`` returned None. Work left open is
-    signed already and needs no open keys. ``again`` says how to repeat the request."""
+    """Opens the account's keys and returns the outcome of ``work``. The keys stay locked for work
+    that an earlier run signed. ``again`` tells the trader how to repeat the request."""
     try:
         if session.asked:
             await open_keys(desk.wallet, account, session)

@@ -127,8 +127,7 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account on one chain. ``smart`` is None for the balances of the account
-    itself."""
+    """The balances of one account, or of its smart account ``smart``, on one chain."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -312,7 +311,8 @@ class LocalWallet:
         program: Sequence[str] = AGENT,
     ) -> None:
         """Makes the wallet without starting its agent. ``makers`` are (provider, Solana key) pairs
-        whose signatures a transaction may already have. ``program`` starts the agent."""
+        whose signatures a transaction may already have. ``program`` has the Python arguments that
+        start the agent."""
         self.settings = settings
         self.links = tuple(links)
         self.makers = tuple(makers)

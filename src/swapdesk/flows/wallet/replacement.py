@@ -50,9 +50,9 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """The words for one way to replace a waiting transaction. Functions get that transaction first;
-    a sequence has all transactions with its nonce, oldest first. ``done_code``, ``kept_code`` and
-    ``open_code`` are for scripts."""
+    """The words for one way to replace a waiting transaction: a higher fee or a cancellation.
+    Fields that are functions get the waiting transaction; a sequence has all transactions with its
+    nonce, oldest first."""
 
     noun: str
     kept: str
@@ -95,7 +95,8 @@ class ReplacementKind(Struct, frozen=True):
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
     """Returns the outcome of a successful replacement. ``hash_`` is the executed transaction, None
-    if the first was given up unsent. ``failed`` means that only gas was paid."""
+    if the waiting one was given up unsent. ``failed`` is True if it had no effect and only cost
+    gas."""
     if not failed:
         return Outcome(hash=hash_)
     cause = f"{hash_} was executed and failed; its gas is paid."

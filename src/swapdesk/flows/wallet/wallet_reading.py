@@ -68,8 +68,6 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
 
 
 async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
-    """Returns the balances of a sandbox wallet's first accounts, trying three times while a chain
-    is still starting."""
     for _ in range(LOOKS):
         held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
         if not any(holdings.problem for holdings in held):
@@ -95,7 +93,7 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """What the wallet had when it was last read."""
+    """The accounts, balances, policy and allowances of the wallet as last read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()

@@ -353,7 +353,7 @@ _EVEN = 27
 
 
 def brings_no_permit(claim: Claim) -> bool:
-    """True if the permit fields of a payload are empty, so that an allowance must already exist."""
+    """True if the payload's permit fields are empty; an allowance must then exist already."""
     return not any(
         any(field.value) if isinstance(field.value, bytes) else field.value
         for field in claim.of("permit")
@@ -383,8 +383,6 @@ def _was_signed(case: Case) -> bool:
 
 
 def _signature(claim: Claim) -> bytes | None:
-    """Returns the signature in the payload's permit as 65 bytes (r, s, parity of y); None if its
-    fields form none."""
     values = {field.path: field.value for field in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):

@@ -135,8 +135,6 @@ _QUOTED = frozenset({Purpose.APPROVE, Purpose.ORDER, Purpose.SWAP})
 
 
 def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
-    """Yields each expiry of the payload as (field, Unix seconds), except that of an allowance of
-    0."""
     if case.claim.revokes:
         return
     yield from case.claim.numbers("ends")

@@ -36,7 +36,6 @@ def _chain(case: Case) -> list[PastSignature]:
 
 
 def _again(case: Case) -> bool:
-    """True if the same content was signed earlier for the same step, as after a lost answer."""
     step = case.step
     return step is not None and any(
         past.step == step.step and past.content == case.claim.content for past in _chain(case)
