@@ -88,7 +88,7 @@ STEP = 20
 T = TypeVar("T")
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
-"""The ``reason`` of an :class:`AnswerRefused` whose id differs from the one requested."""
+"""The ``reason`` of an :class:`AnswerRefused` if the answer is about another id than requested."""
 
 
 class OrderPage(Struct, frozen=True):

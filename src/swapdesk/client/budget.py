@@ -176,8 +176,8 @@ class Budget:
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Returns minute, hour and day with the calls of this process. Empty until the limits are
-        known, and always for reads."""
+        """Returns the use of the limits per minute, hour and day by this process. Empty until the
+        limits are known, and always for reads."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:

@@ -247,7 +247,7 @@ def _time(seconds: int) -> datetime:
 
 class ChainTransfer(Struct, frozen=True):
     """A transfer of coins or tokens. Addresses are in lower case; ``token`` is None for the coin.
-    ``position`` is the event's index, -1 for the coin."""
+    ``position`` is the index of the event, or -1 for the coin."""
 
     chain: str
     height: int

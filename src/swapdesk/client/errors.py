@@ -77,7 +77,7 @@ ANSWER_REASONS = (
 
 
 class AnswerRefused(ClientError):
-    """Raised for an unusable answer, such as a redirect, invalid JSON, or another object.
+    """Raised for an unusable answer, such as a redirect, invalid JSON, or one about another object.
     ``reason`` is one of ``ANSWER_REASONS``."""
 
     sent = True

@@ -58,7 +58,8 @@ up. ``polling``: only polling works. ``offline``: neither does."""
 
 
 Source = Literal["stream", "snapshot", "poll"]
-"""How an order was read: by the stream, by reading all orders after connecting, or by polling."""
+"""How an order was read: by an update of the stream, by reading all orders after connecting, or by
+polling."""
 
 
 class OrderSeen(Struct, frozen=True):
@@ -122,7 +123,7 @@ class OrderReading:
 
     async def read(self, source: Source) -> None:
         """Reads the list of orders, and each watched order that is not in it. Raises ClientError.
-        During a wait that the service asked for, nothing is sent."""
+        While the service asked to wait, sends nothing and raises its last error."""
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
             if self._told_to_wait is not None and left > 0:

@@ -111,7 +111,8 @@ class SandboxControl:
         return str(answer.get("hash") or answer["signature"])
 
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
-        """Returns the legs of an order as the exchanges know them. Raises ClientError."""
+        """Returns the legs (the swaps) of an order, as the exchanges know them. Raises
+        ClientError."""
         answer = await self._read("GET", "legs", query={"serviceId": service_id})
         return tuple(map(_leg, answer["legs"]))
 

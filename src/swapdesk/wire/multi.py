@@ -51,7 +51,7 @@ class LegProviders(RequestModel):
 
 
 class RouteFilters(RequestModel):
-    """Filters for the routes of an order or a whole group; an order's own come first.
+    """Filters for the routes of an order or a whole group; an order's own take precedence.
     ``only_swaps`` lists the only allowed providers. ``in_leg``, ``out_leg`` and rotation apply to
     private routes."""
 

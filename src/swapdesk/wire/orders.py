@@ -57,7 +57,7 @@ class DisplayStatus(StrEnum):
 
 
 class LegStatus(IntEnum):
-    """The numeric state of one leg; the member's name is its label."""
+    """The numeric state of one leg (a swap of the order); the member's name is its label."""
 
     NEW = 0
     WAITING = 1

@@ -186,8 +186,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens, each with its JSON without ``chainData``, and returns their rows. Security
-        scans may have expired by ``now``."""
+        """Stores tokens, each with its JSON without ``chainData``, and returns their rows. ``now``
+        decides which security scans have expired."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -299,8 +299,8 @@ class CatalogFile:
             yield
 
     def listing(self, now: datetime) -> Generator[None, None, TokenList]:
-        """Reads the current list, yielding between the steps. Security scans may have expired by
-        ``now``."""
+        """Reads the current list, yielding between the steps. ``now`` decides which security scans
+        have expired."""
         return (yield from self._list_of(self._listed, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:

@@ -27,8 +27,7 @@ COUNT = 8
 ALIKE = 5
 """The number of customers who send about as much as Alice, through the same exchange."""
 _EARLY = 3
-"""How many of the ``ALIKE`` customers come before Alice; the others are paid at the same time as
-she."""
+"""How many of the ``ALIKE`` customers come before Alice; the rest pay at the same time as Alice."""
 _SPREAD = 240.0
 """Seconds of sandbox time, from the start of the demonstration, within which the customers come."""
 _LOOK = 30.0

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 SELLS, AMOUNT = "usdc.base", Decimal(500)
 """The token that Alice sells and its amount, unless the user chooses others."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
-"""The pause between two checks: in sandbox seconds, and the least in real seconds."""
+"""The pause between two checks: in sandbox seconds, and the shortest in real seconds."""
 
 _ALICE = (
     ("in your wallet, if you sent nothing", "in Alice's wallet, if she sent nothing"),
@@ -239,8 +239,8 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns the best private route, preferably over a coin with a local chain; for an
-        ordinary swap, the best standard route. Raises DemoFailed."""
+        """Returns the best private route, preferably one whose coin in between has a local chain;
+        for an ordinary swap, the best standard route. Raises DemoFailed."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD

@@ -20,8 +20,8 @@ MOST_OF_CROWD = 8
 
 
 class Account(Struct, frozen=True):
-    """An account in the picture. ``column`` counts the payments that lead to it; ``row`` is its
-    place in the column."""
+    """An account in the picture. ``column`` is the number of payments that lead to it; ``row``
+    counts the accounts above it."""
 
     address: str
     name: str
@@ -34,7 +34,7 @@ class Account(Struct, frozen=True):
 
 
 class Edge(Struct, frozen=True):
-    """A payment between two accounts of an island."""
+    """A payment between two accounts of a connected group."""
 
     payment: Movement
     sender: Account

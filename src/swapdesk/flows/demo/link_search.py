@@ -18,8 +18,8 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""The least tolerance in percent of a watcher who compares payouts with a deposit, because fees are
-unknown."""
+"""The least tolerance, in percent, of a watcher who matches payouts to a deposit by their
+amounts."""
 _HUNDRED = Decimal(100)
 
 

@@ -77,7 +77,7 @@ class StageRow(Struct, frozen=True):
     act: Literal["create", "pay", "find_order", "reply"] | None = None
     """What Alice or support does first."""
     holder: tuple[int, str] | None = None
-    """The leg with the money, from 0, and its status; None: see the order."""
+    """Number (from 0) and status of the leg with the money, if known."""
 
 
 class Demo(Struct, frozen=True):

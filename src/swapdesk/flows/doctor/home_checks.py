@@ -75,8 +75,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that a private file or directory is its owner's alone. None means no problem, or no
-    such file."""
+    """Checks that only its owner has access to a private file or directory. Returns None if nothing
+    is wrong or it does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -96,8 +96,8 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that other users cannot write to a file or directory. None means no problem, or no
-    such file."""
+    """Checks that other users cannot write to a file or directory. Returns None if nothing is wrong
+    or it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
-"""The steps by which the screen moves the clock. Unpaid orders expire within the 31 minutes."""
+"""The steps by which the screen moves the clock. After 31 minutes, every unpaid order has
+expired."""
 
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
@@ -75,7 +76,7 @@ class Triggers:
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
         """Returns the fault ``name`` with its options and the target that the user named. Raises
-        FaultRefused if they do not exist or fit."""
+        FaultRefused for an unknown or unsuitable fault or target."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)
@@ -139,8 +140,8 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Returns the known targets of a fault with descriptions, by label. A fault without a target
-    has one empty label."""
+    """Returns the known targets of a fault with descriptions, by label. If the fault needs no
+    target, the first label is empty."""
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {

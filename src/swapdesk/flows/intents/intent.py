@@ -114,8 +114,6 @@ Route = Literal["standard", "private", "dex"]
 
 
 class IntentKind(StrEnum):
-    """Whether the order is created as an exchange or as a private send."""
-
     EXCHANGE = "exchange"
     PRIVATE_SEND = "private_send"
 
@@ -268,8 +266,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """Whether a deposit address may be shown. Only None in ``withheld`` releases it; otherwise a
-    sentence says why not."""
+    """Whether a deposit address may be shown. ``withheld`` is None only if it may; otherwise it
+    says why not."""
 
     standing: DepositRelease
     withheld: str | None

@@ -31,7 +31,7 @@ class Journal:
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
         """Opens the journal. Orders are dated by the clock ``service``, by default ``clock``.
-        Raises JournalRefused for a file that is no journal or newer."""
+        Raises JournalRefused for any other file or a newer version."""
         return cls(JournalFile.open(path), clock, service)
 
     @property

@@ -46,7 +46,7 @@ class JournalFile:
     @classmethod
     def open(cls, path: Path) -> JournalFile:
         """Opens, creates or migrates the file. An unusable file is left untouched, with a
-        ``problem``. Raises JournalRefused for a file that is no journal or newer."""
+        ``problem``. Raises JournalRefused for any other file or a newer version."""
         try:
             return cls(_opened(path), None, path)
         except JournalUnavailable as problem:
@@ -74,8 +74,8 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction around a ``with`` block; nested in another ``write`` of the thread, a part
-        of that. Raises JournalUnavailable."""
+        """Makes a ``with`` block one transaction, or a part of that of an enclosing ``write``.
+        Raises JournalUnavailable."""
         with self._one_at_a_time:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")

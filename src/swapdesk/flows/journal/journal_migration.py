@@ -202,7 +202,7 @@ _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE
 
 
 def copy_name(path: Path, version: int) -> Path:
-    """Returns the path of the copy of a journal that has this older version:
+    """Returns the path for the copy of a journal of this older version, such as
     ``journal-version-1.db``."""
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
@@ -214,8 +214,7 @@ def _run(db: sqlite3.Connection, statements: str) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Copies the last committed state beside the file, or leaves nothing. The caller holds the
-    write lock."""
+    """Copies the last committed state beside the file. The caller holds the write lock."""
     kept = copy_name(path, version)
     part = kept.with_name(f".{kept.name}.part")
     part.unlink(missing_ok=True)

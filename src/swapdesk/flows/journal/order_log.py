@@ -69,8 +69,8 @@ class OrderHistoryLog:
     def add(
         self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
     ) -> None:
-        """Adds a state to an order's history, in the caller's transaction. ``lean`` is the order
-        without its tokens."""
+        """Adds a state to an order's history, in the caller's transaction. ``lean`` is the order's
+        JSON without its tokens."""
         db.execute(
             "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
@@ -184,8 +184,8 @@ class OrderLog:
             return self._settle(db, service_id, verdict)
 
     def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """Records that the user accepts a lower output, in the token bought, and releases the
-        deposit address if only that hid it."""
+        """Records that the user accepts a lower output, in the token bought. Releases the deposit
+        address if it was hidden for that reason."""
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
@@ -206,8 +206,8 @@ class OrderLog:
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Records a payment to an order's deposit address, read from a chain. An answer without a
-        block never replaces one with it."""
+        """Records a payment to an order's deposit address, read from a chain. One seen in a block
+        is not replaced by an answer without a block."""
         with self._file.write() as db:
             rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
             payments = _payments(row["payments"] if (row := rows.fetchone()) else None)

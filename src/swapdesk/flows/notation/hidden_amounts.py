@@ -52,14 +52,15 @@ def without_amounts(text: str, is_symbol: Known = unknown) -> str:
 
 
 def hide_named_amounts(text: str) -> str:
-    """Hides every amount that follows its name, as in ``amount=0.5``, behind as many ``HIDDEN``."""
+    """Replaces each character of an amount that follows its name, as in ``amount=0.5``, by
+    ``HIDDEN``."""
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     return _NAMED_AMOUNT.sub(_named_amount, text)
 
 
 def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
-    """Hides the amounts among a text's numbers behind as many ``HIDDEN``: those like ``$5`` or
-    ``0.5``, and those before a token's symbol."""
+    """Replaces each character of the amounts in a text by ``HIDDEN``: of numbers like ``$5`` or
+    ``0.5``, and of those before a token's symbol."""
     return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 
