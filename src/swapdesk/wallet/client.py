@@ -80,8 +80,8 @@ _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 class WalletClient:
     """One agent process with the wallet of one profile. ``gone`` is the error that ended the agent,
-    None while it runs. Requests may be cancelled; they raise AgentGone if the process ended, and
-    Refused (or WrongPassphrase) if the agent refuses."""
+    None while it runs. Every request raises AgentGone if the process ended, and Refused if the
+    agent refuses or cannot read the chain."""
 
     def __init__(
         self,
@@ -176,8 +176,7 @@ class WalletClient:
     # The conversation
 
     async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
-        """Sends a request and returns its result. A Secret is sent as raw bytes. Raises AgentGone
-        if the process ended, and Refused if the agent refuses."""
+        """Sends a request and returns its result. A Secret is sent as raw bytes."""
         return (await self.frame(operation, **arguments)).head["done"]
 
     async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
@@ -379,8 +378,8 @@ class WalletClient:
     async def balances(
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
-        """Returns the balances of ``assets``. ``fee`` also asks for the network fee of one payment.
-        Raises Refused if the node does not answer or is on the wrong chain."""
+        """Returns the balances of ``assets``. ``fee`` also asks for the network fee of one
+        payment."""
         return await self._told(
             Balances,
             "balances",
@@ -391,8 +390,7 @@ class WalletClient:
         )
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Returns the approvals that ``address`` has given. Raises Refused if the node does not
-        answer or is on the wrong chain."""
+        """Returns the approvals that ``address`` has given."""
         return await self._told(
             Allowances,
             "allowances",
@@ -411,22 +409,21 @@ class WalletClient:
         )
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
-        """Returns the unsigned transaction that ends every approval of ``token``. Raises Refused if
-        the node does not answer or is on the wrong chain."""
+        """Returns the unsigned transaction that ends every approval of ``token``."""
         return await self._told(
             SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
         )
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """Returns the unsigned transaction that pays the confirmed deposit. Raises Refused without
-        a deposit, or if the node does not answer or is on the wrong chain."""
+        """Returns the unsigned transaction that pays the confirmed deposit. Raises Refused if none
+        was confirmed."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
     ) -> SmartAccount:
         """Returns the smart account of ``address`` with its balances. Raises Refused if there can
-        be none, or if the node does not answer or is on the wrong chain."""
+        be none."""
         return await self._told(
             SmartAccount,
             "smart_account",

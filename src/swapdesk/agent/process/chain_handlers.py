@@ -382,8 +382,8 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with the decimals that its contract states. If these are None, the token is
-    counted in base units, so that its allowance can be listed."""
+    """Returns the token with its contract's decimals; if these are None, as a token counted in base
+    units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)

@@ -110,8 +110,9 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """The chains of a profile, by short name. ``genesis`` returns the hash of a chain's first block
-    as recorded at the first signature, None before that."""
+    """The chains of a profile, by short name. Methods that ask a node raise Refused if it does not
+    answer or is on the wrong chain. ``genesis`` returns the recorded hash of a chain's first block
+    or None."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -151,8 +152,8 @@ class Chains:
         return self._solana[link.name]
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
-        """Returns the node's answer to each request, EvmRefused where the node refused. Raises
-        Refused if the node does not answer or is on the wrong chain."""
+        """Returns the node's answer to each request, an EvmRefused for each that the node
+        refused."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -169,8 +170,7 @@ class Chains:
 
     @asynccontextmanager
     async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
-        """Yields a client for the node of a Solana chain. Raises Refused if the node does not
-        answer or is on the wrong chain."""
+        """Yields a client for the node of a Solana chain."""
         genesis = self._genesis(link.name)
         try:
             if genesis and await self.solana(link).genesis_hash() != genesis:
@@ -181,7 +181,7 @@ class Chains:
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
         """Returns the decimals of each token as the chain states them; None for a token that states
-        none. Raises Refused if the node does not answer or is on the wrong chain."""
+        none."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
                 return [await _mint_decimals(client, token) for token in tokens]
@@ -193,8 +193,7 @@ class Chains:
         ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """Returns the symbol that a token's EVM contract states; None if none. Raises Refused if
-        the node does not answer or is on the wrong chain."""
+        """Returns the symbol that a token's EVM contract states; None if it states none."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 

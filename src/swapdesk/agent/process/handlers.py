@@ -232,8 +232,7 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy states other decimals for a token than its chain. Without
-    ``sealing``, tokens of the current policy are not checked again."""
+    """Raises Refused if the policy states other decimals for a token than its chain."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:
@@ -346,7 +345,6 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
 
 
 def _refuse_odd_digits(written: Any) -> None:
-    """Raises Refused unless every amount in the policy's JSON is a text of plain digits."""
     amounts = [limit["most"] for limit in written.get("limits", ())]
     for digits in (*amounts, *(price["usd"] for price in written.get("prices", ()))):
         if type(digits) is not str or _DIGITS.fullmatch(digits) is None:

@@ -179,8 +179,8 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """Returns the gas limit and price to sign; the price suffices if the base fee doubles. To keep
-    the cost below ``most``, the price may be lower, as long as it suffices for the next blocks."""
+    """Returns the gas limit and price to sign. The price suffices if the base fee doubles, unless
+    the cost would exceed ``most``."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -359,8 +359,7 @@ class Looking:
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
         """Returns the objections of the spending policy. ``tier`` is the price tier of a paid API
-        call, which needs a policy that limits it. With ``signing``, the policy must have been
-        opened by the pass phrase."""
+        call, otherwise None."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -382,8 +381,6 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """Returns the chain, token and payee of every earlier paid API call; empty if the policy
-        itself lists the allowed payees."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:
@@ -449,8 +446,8 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Returns (plan, facts): the nonce, gas and fees to sign, None if unknown, and the facts
-        with these. Keeps the plan of ``before``; raises Refused if that no longer suffices."""
+        """Returns the nonce, gas and fees to sign (None if unknown), and the facts with them.
+        Raises Refused if those of ``before`` no longer suffice."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -536,7 +533,7 @@ def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
     """Returns for how many further blocks the transaction's blockhash stays valid; None if unknown.
-    A figure that is too high loses no money: the transaction is not executed."""
+    Too high a figure loses no money."""
     if not good:
         return 0
     if blockhash == newest.blockhash:

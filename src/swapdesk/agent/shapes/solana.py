@@ -112,8 +112,6 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """Raises PayloadRefused unless the instructions need exactly the accounts that may be written
-    or have to sign."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -223,8 +221,8 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """Adds the fields of a revocation. Raises PayloadRefused unless the token account is the
-        owner's for the confirmed token."""
+        """Adds the fields of a revocation. Raises PayloadRefused if it concerns another token
+        account than the confirmed token's."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(
@@ -253,8 +251,6 @@ class _Reader:
         self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """Returns the owner of a token account, or the account itself if no known owner fits.
-        Raises PayloadRefused if ``account`` is no token account."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)

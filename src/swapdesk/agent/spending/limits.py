@@ -202,8 +202,6 @@ def _parties(claim: Claim) -> list[str]:
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """Returns bytes that identify the payload, including the nonce: with another nonce the call is
-    a second payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -324,8 +322,6 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """Yields (code, words) for an API call that costs too much. Tokens with a limit per call are
-    not checked here."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
     tokens = {limit.token_key for limit in named}
     for spend in spending.spends:

@@ -87,7 +87,6 @@ class Delivery(ABC):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """Raises Refused, or returns the transaction if its outcome can be looked up."""
         self._note(transaction, error.words)
         raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
@@ -126,8 +125,6 @@ class EvmDelivery(Delivery):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """Returns the transaction if the node has it already or this wallet used the nonce
-        otherwise. Raises Refused for any other refusal."""
         try:
             on_chain = await self._client.transaction(transaction.hash)
         except NodeError:

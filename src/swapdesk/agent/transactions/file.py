@@ -115,8 +115,6 @@ class RecordsFile:
             raise Refused("records", f"{FILE} cannot be used: {error}") from None
 
     def _current(self) -> sqlite3.Connection:
-        """Returns the connection to read from: a converted copy in memory while another desk of an
-        earlier release writes the file."""
         if _version(self._connection) == SCHEMA_VERSION:
             return self._connection
         commits = self._connection.execute("PRAGMA data_version").fetchone()[0]
@@ -182,7 +180,6 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    """Returns the schema version. Raises UnsafePlace if a newer release wrote the file."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise UnsafePlace("it was written by a newer swapdesk")

@@ -120,8 +120,6 @@ def _already_signed(transaction: SignedTransaction) -> Refused:
 
 
 def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if ``draft`` may take the nonce of the recorded transaction ``row``: it is the same
-    call, or a cancellation."""
     return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == content
 
 
@@ -243,8 +241,8 @@ class Records:
         of_node: int | None,
         fees: tuple[int, int],
     ) -> None:
-        """Raises Refused if ``draft`` may not be signed. Call this inside the database transaction
-        that then records ``draft``."""
+        """Raises Refused if ``draft`` may not be signed. Call it in the database transaction that
+        then records ``draft``."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",

@@ -230,8 +230,6 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """Ends the batch once all its groups have ended. If every group was refused, its rows may be
-    used again."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

@@ -217,7 +217,7 @@ class BatchCreation:
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
         """Searches for groups that consist only of rows of ``group``. Returns order ids by group id
-        and position, and True if every order since ``sent_at`` was seen. Raises ClientError."""
+        and position, and True if the search was complete. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)

@@ -263,7 +263,6 @@ class GroupPayment:
         return self._moved()
 
     async def _to_pay(self) -> Payables:
-        """Returns the rows to pay, after waiting for the orders' deposit addresses."""
         ends = self._clock.monotonic() + SET_UP_SECONDS
         while True:
             payable = await self._payable()
@@ -277,7 +276,6 @@ class GroupPayment:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Returns the payable rows whose orders certainly were not paid in another way."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -501,8 +499,7 @@ class GroupPayment:
         service_ids: Sequence[str] = (),
     ) -> None:
         """Signs and sends a wallet transaction, or sends the one signed under the same intent id.
-        Until its outcome is certain, nothing else may be signed. Raises NotAgreed and NotSignable,
-        both with nothing signed."""
+        Raises NotAgreed and NotSignable before anything is signed."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -526,9 +523,8 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until all wallet transactions of the group have ended, signing nothing. After
-        ``until``, the orders' deadline, unsent ones are given up. Raises WalletError and
-        StillOpen."""
+        """Waits until all wallet transactions of the group have ended. Unsent ones are given up
+        after ``until``. Signs nothing. Raises WalletError and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue
@@ -561,7 +557,6 @@ def _taken(holder: Operation) -> Stopped:
 
 
 def _signed_anew(part: Operation) -> bool:
-    """True if a part certainly did not pay and has to be signed again."""
     if part.state is not State.REFUSED:
         return False
     return part.hash is None or part.code in ("LOST", "ABANDONED")
@@ -621,8 +616,6 @@ async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
 
 
 async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = False) -> Account:
-    """Returns the account that pays on ``chain``. ``begun`` is True if something is signed already.
-    Raises Stopped without an account or node, or if a new payment cannot be signed."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         raise Stopped("NO_NODES", chain=chain.name)

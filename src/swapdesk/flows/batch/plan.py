@@ -276,8 +276,6 @@ def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
-    """Adds a finding if the row's amount exceeds the rest in ``left``; otherwise subtracts it
-    there."""
     findings = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(findings) == len(row.findings) else replace(row, findings=findings)
     order = row.order

@@ -526,8 +526,6 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks for the limits of ``pairs``. Returns a finding for each failed request, and the
-        first error not caused by the pair, or None."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))

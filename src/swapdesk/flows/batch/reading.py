@@ -254,16 +254,12 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """Returns the encoding by the byte order mark, else UTF-16 if one of the first two bytes is
-    zero, else UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields each CSV record that is not blank, with its first line number. Raises UnreadableFile
-    for wrong quotes or a huge cell."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -290,7 +286,7 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 def _separator(name: str, text: str) -> tuple[str, str]:
     """Returns the file's separator, and its text without a ``sep=`` line. Raises UnreadableFile if
-    no separator fits."""
+    none fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:

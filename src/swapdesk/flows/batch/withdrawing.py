@@ -222,8 +222,6 @@ async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | No
 
 
 async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
-    """Sends the signed withdrawal of an earlier run and follows it, with locked keys. None if
-    another desk has the wallet, or nothing was signed."""
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None

@@ -108,7 +108,7 @@ class Checked(Struct, frozen=True):
 
 class CreateChecks:
     """Checks an order form without calls to the service. ``middle`` is the token between the legs
-    of a private route, or None. ``paid`` has the addresses paid earlier."""
+    of a private route, or None."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -139,8 +139,6 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account in ``@name``, unless the address book has the
-        name. Returns any other text unchanged."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -148,8 +146,8 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns the addresses, by lower-case name, of the wallet's accounts that can receive the
-        token bought (with ``refund``, the token sold), except names in the address book."""
+        """Returns the wallet's accounts, by lower-case name, that can receive the token bought
+        (with ``refund``, the token sold), except names in the address book."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -239,8 +237,8 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """Returns a request for new quotes from an earlier order. Raises NotAgain if the order states
-    too little or a token is gone, and WishRefused if the options do not fit."""
+    """Returns a request for new quotes from an earlier order. Raises NotAgain if that is
+    impossible, and WishRefused if the options do not fit."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
@@ -303,9 +301,9 @@ def lock_for_review(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """Returns the intent of the chosen quote. The amount that the user stated is kept as typed.
-    ``intermediate`` is where a private swap may return the token between its legs. Raises
-    NotLockable if a check refused an input."""
+    """Returns the intent of the chosen quote, with the user's amount as typed. ``intermediate`` is
+    where a private swap may return the token between its legs. Raises NotLockable for a refused
+    input."""
     quote = ranked.quote
     request = result.request
     for check in (recipient, memo, refund, intermediate):
@@ -362,8 +360,8 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """True if the inputs, checked again, still equal the intent. An address book entry may have
-    changed, but only the address on the screen may be sent."""
+    """True if the inputs, checked again, still equal the intent: the address on the screen must be
+    the one that is sent."""
     return (
         recipient.ok
         and memo.ok

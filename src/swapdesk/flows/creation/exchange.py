@@ -117,8 +117,7 @@ LAST_MOMENT = timedelta(seconds=5)
 
 class ExchangeFlow:
     """Creates orders, with at most one request at a time per intent. ``skew_limit`` is the most
-    that the clocks may differ, in seconds; None if the desk follows the service's. ``running`` has
-    the ids of intents in work."""
+    that the clocks may differ, in seconds; None if the desk follows the service's."""
 
     def __init__(
         self,
@@ -347,8 +346,8 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Records the order with its address hidden, then confirms it by a second answer. Raises
-        OrderTaken and JournalUnavailable; nothing of the order may be shown then."""
+        """Records the order with its address hidden, then confirms it by a second answer. If it
+        raises OrderTaken or JournalUnavailable, nothing of the order may be shown."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,

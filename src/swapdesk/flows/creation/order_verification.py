@@ -225,7 +225,6 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
-    """True if the order asks for over 10 % less than the intent, more than rounding explains."""
     return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
@@ -246,8 +245,6 @@ def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
 
 
 def _plausible(token: TokenFacts, address: str) -> bool:
-    """True if ``address`` is valid on the token's chain and not the token's contract, or cannot be
-    decoded."""
     if token.kind not in KINDS:
         return True
     contracts = (token.contract,) if token.contract else ()
@@ -448,9 +445,8 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Searches for an intent's order after each wait in ``looks`` (seconds). ``sent_at`` is by the
-    service's clock. Orders in ``known`` are skipped. If the last attempt fails, the search is
-    incomplete."""
+    """Searches for an intent's order after each wait in ``looks`` (seconds), by the service's clock
+    from ``sent_at`` on. Orders in ``known`` are skipped."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -504,8 +500,6 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
-    """Returns False for an order created before ``since``, True for one created while the quote was
-    valid, None otherwise."""
     if order.created is None:
         return None
     if order.created < since:
@@ -514,8 +508,6 @@ def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | Non
 
 
 def _as_promised(intent: Intent, order: Order) -> bool | None:
-    """Returns True if the rate floats or the output is the fixed one; None if the user has to
-    compare."""
     if not intent.fixed:
         return True
     if order.out_amount is None:

@@ -57,8 +57,8 @@ LOOK_AGE = timedelta(minutes=10)
 
 
 class ResumeReport(Struct):
-    """The outcomes of create requests that were unfinished at the start, by intent. ``elsewhere``
-    are those of another running desk, ``left`` those whose search was broken off."""
+    """The outcomes of create requests that were unfinished at the start. ``elsewhere`` are intents
+    of another running desk, ``left`` those whose search was broken off."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -73,8 +73,6 @@ class ResumeReport(Struct):
 
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
-    """True for an on-chain swap that ``dex_swap`` continues: its request was never sent and it was
-    not refused."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -296,8 +294,6 @@ class Candidates:
             raise CandidateRefused(_KNOWN_BY_NOW)
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
-        """Returns the intent and when its request was sent. Raises CandidateRefused unless the
-        outcome is unknown and the intent is no other running desk's."""
         if intent_id in self._flow.running:
             raise CandidateRefused("This order is created or looked for at this moment.")
         try:

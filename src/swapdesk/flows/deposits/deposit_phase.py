@@ -38,8 +38,8 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the deposit is shown. After the deadline that is EXPIRED, but HIDDEN if
-    the address was withheld for any reason other than the pending second answer."""
+    """Returns how much of the deposit is shown. After the deadline that is EXPIRED, or HIDDEN if
+    the address was withheld for good."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -56,8 +56,8 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
 
 
 class DepositCode(Struct, frozen=True):
-    """A code that the payer can scan. ``holds`` lists the parts of the payment, each with True if
-    the code contains it; ``by_hand`` lists those that the payer enters."""
+    """A code that the payer can scan. ``holds`` has each part of the payment, with True if the code
+    contains it; the payer enters the parts in ``by_hand``."""
 
     name: str
     text: str
@@ -111,8 +111,8 @@ URGENT_SECONDS = 120
 
 
 class DepositMoney(Struct, frozen=True):
-    """Where the deposit is, and who acts next. ``place`` and ``brief`` are short forms. ``urgent``
-    is True if less than two minutes are left to pay."""
+    """Where the deposit is, and who acts next. ``urgent`` is True if less than two minutes are left
+    to pay."""
 
     where: str
     next: str

@@ -88,8 +88,8 @@ class SandboxFaucet:
         return left_words(before) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Outcome:
-        """Pays exactly the order's deposit from the sandbox customer's account ``payer``, or from
-        the faucet if None. The outcome is open if the payment may have been sent."""
+        """Pays exactly the order's deposit, from the customer's account ``payer`` or, if None, from
+        the faucet. The outcome is open if the payment may have been sent."""
         reason = self.refusal(tracked)
         if reason is not None:
             return _unfunded(reason)
@@ -118,8 +118,7 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Records how the payment ended. Returns False if that was recorded before. If the journal
-        cannot be written, the payment stays marked as sent and is not repeated."""
+        """Records how the payment ended; False if that was recorded before."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -141,8 +140,8 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Records faucet payments as done if their orders have the deposit although the faucet's answer
-    was lost. ``known`` returns an order by id or None. Raises JournalUnavailable."""
+    """Records faucet payments whose answer was lost as done if their orders have the deposit.
+    ``known`` returns an order by id or None. Raises JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue
@@ -186,7 +185,7 @@ PayBy = Literal["wallet", "faucet"]
 
 class DepositWays:
     """Tells how this desk can pay the deposit of an order. ``chains`` returns the chains that have
-    a node now, ``faucet`` the sandbox's faucet or None."""
+    a node now."""
 
     def __init__(
         self,

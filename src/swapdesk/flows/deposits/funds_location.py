@@ -34,9 +34,9 @@ def funds_now(
     looked_for: int = 0,
     skipped: int = 0,
 ) -> Funds:
-    """Returns where the money is. ``journaled`` is used only before the service has answered
-    (``running`` None). ``stranded`` counts ended orders whose owner has to act, ``looked_for``
-    requests with unknown outcome, ``skipped`` unreadable orders."""
+    """Returns where the money is. ``journaled`` counts only until the service has answered.
+    ``stranded`` is the number of ended orders whose owner has to act, ``looked_for`` that of
+    requests with unknown outcome."""
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""

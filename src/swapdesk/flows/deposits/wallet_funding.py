@@ -108,8 +108,8 @@ def kind_of(tracked: TrackedOrder) -> Kind | None:
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """Returns what the wallet agent may pay for the deposit, to whom and until when. ``coin_price``
-    is the native coin's price in USD or None. Raises NotAgreed if the order cannot be paid."""
+    """Returns what the wallet agent may pay for the deposit. ``coin_price`` is the native coin's
+    price in USD or None. Raises NotAgreed if the order cannot be paid."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -198,9 +198,8 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the wallet review and sign the transfer. ``look`` shows a review to the trader;
-    ``refusal`` returns why the order must not be paid, or None. Raises NotAgreed, NotSignable and
-    WalletError before anything is signed."""
+    """Has the wallet review and sign the transfer. ``refusal`` returns why the order must not be
+    paid, or None. Raises NotAgreed, NotSignable and WalletError before anything is signed."""
     seen = over = False
     unseen = 0
 
@@ -294,9 +293,8 @@ _TAKEN_BACK = (
 
 
 class WalletFunding(Struct, frozen=True):
-    """Pays deposits from the wallet. ``current`` returns an order's newest state by id; ``look``
-    shows a review and returns the trader's answer. ``service_clock`` is None if ``clock`` is the
-    service's."""
+    """Pays deposits from the wallet. ``look`` shows a review and returns the trader's answer.
+    ``service_clock`` is None if ``clock`` is the service's."""
 
     client: WalletClient
     journal: Journal
@@ -410,8 +408,8 @@ class WalletFunding(Struct, frozen=True):
     async def _looked(
         self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
     ) -> Agreed | None:
-        """Shows the review and returns the trader's answer, None for a refusal. Consent is
-        journaled: from then on a payment may be signed. Raises NotAgreed if the order changed."""
+        """Shows the review and returns the trader's answer. Consent is journaled: from then on a
+        payment may be signed. Raises NotAgreed if the order changed."""
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
@@ -686,8 +684,8 @@ DEPOSIT = SigningKind[TrackedOrder](
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
 ) -> DepositSession:
-    """Begins the session that pays an order. ``asked`` is False if an earlier run left the payment
-    open. Raises ValueError for an order not confirmed at this desk."""
+    """Begins the session that pays an order. ``asked`` is False for a payment left open. Raises
+    ValueError for an order not confirmed at this desk."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")

@@ -370,8 +370,6 @@ class _Work:
     # The transaction of the order
 
     async def _executed(self, order: Order) -> str | None:
-        """Returns the hash of the order's executed transaction; None if the provider sends it.
-        Raises SwapStopped if it failed or was not sent."""
         signed = await self._kept(order)
         if signed is None:
             instruction = told_by(order)
@@ -595,8 +593,6 @@ class _Work:
     # What the service is told
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Tells the service that the swap was sent, always with the same hash. Having told it
-        before counts as success."""
         ledger, intent_id = self._ledger, self._intent.id
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
@@ -722,8 +718,6 @@ class _Work:
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
-        """Returns the outcome of a wallet failure: still open if wallet or chain cannot be reached,
-        otherwise ended."""
         cause = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
@@ -765,8 +759,6 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 
 def _chained(requirement: SignatureRequirement) -> bool:
-    """True if the document is one of several signed in sequence. Raises NotThisSwap for an unknown
-    type."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
         what = f"a signature of the type {requirement.type}, which this desk does not know"

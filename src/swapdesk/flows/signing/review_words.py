@@ -79,8 +79,6 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Merges the rows of a permit's signature into one, if all parts agree with what was
-    confirmed."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
@@ -275,8 +273,6 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Merges rows of numbered fields with equal contents into one with a count, such as ``Memo, 3
-    times``."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

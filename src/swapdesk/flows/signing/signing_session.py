@@ -79,7 +79,6 @@ _CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
 
 
 def _sent(signed: SignedTransaction) -> bool:
-    """True if a node has the transaction, or if it was executed and failed."""
     return signed.state is State.SENT or signed.code == "FAILED"
 
 

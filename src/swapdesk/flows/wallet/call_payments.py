@@ -245,8 +245,6 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """Builds the payment of one call, valid from now, and has the agent review it; signs
-        nothing."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -269,8 +267,6 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """Returns the first offered terms whose token the desk knows, with chain and token. Raises
-    NotPaid if there is no such token or no node."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):
@@ -280,8 +276,6 @@ def _way(
 
 
 def _link(known: CallAsset, wallet: LocalWallet) -> ChainLink:
-    """Returns the chain of a token that calls are paid in. Raises NotPaid without a node or a
-    private connection to it."""
     for link in wallet.links:
         if link.chain_id == known.chain_id:
             return link

@@ -413,7 +413,7 @@ class LocalWallet:
 
     async def prepare_sandbox(self) -> tuple[Account, ...]:
         """Creates and returns the first account of each kind if the wallet has none. Does nothing
-        in a live profile, while another desk has the wallet, or beside an unusable key file."""
+        in a live profile or while another desk has the wallet."""
         if self.live:
             return ()
         return await outcome(self._preparing.begin(self._prepare))
@@ -498,8 +498,7 @@ class LocalWallet:
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
         """Returns the balances of smart accounts that have something or cannot be read. ``owned``
-        maps (owner's address, chain) to additional tokens to read. ``account`` limits the result to
-        one owner."""
+        maps (owner's address, chain) to additional tokens to read."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])

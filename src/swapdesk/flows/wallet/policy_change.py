@@ -141,8 +141,6 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """Returns a time (UTC unless stated; a date means its first moment), None for ``none``. Raises
-    PolicyProblem for other texts."""
     if text == NONE:
         return None
     try:

@@ -50,9 +50,8 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """The words for one way to replace a waiting transaction: a higher fee or a cancellation.
-    Fields that are functions get the waiting transaction; a sequence has all transactions with its
-    nonce, oldest first."""
+    """The words for one way to replace a waiting transaction. Fields that are functions get that
+    transaction; a sequence has all transactions with its nonce, oldest first."""
 
     noun: str
     kept: str
@@ -105,8 +104,7 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 class Replacement:
     """Replaces waiting transactions. ``gas_units`` is the most to pay for gas, in base units of the
-    native coin, unless the user confirmed more. Methods raise WalletError before anything was
-    sent."""
+    native coin. Methods raise WalletError before anything was sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS

@@ -76,7 +76,6 @@ async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
 
 
 async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHoldings) -> Gifts:
-    """Has the faucet send the native coin, then tokens: moving a token needs the coin for gas."""
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)

@@ -68,8 +68,7 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """Returns the decimals that ``asset`` should have: those that its contract states, None if
-    unread. For tokens that pay API calls, the program's own figure counts."""
+    """Returns the decimals that ``asset`` should have; None if they could not be read."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the

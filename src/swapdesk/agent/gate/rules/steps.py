@@ -180,8 +180,6 @@ def _bound(case: Case) -> int:
 
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
-    """Yields (identifier, taking) of the earlier signatures that may still be used. ``own`` is the
-    identifier of the judged payload."""
     for past in case.memory:
         if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
