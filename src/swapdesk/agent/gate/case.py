@@ -91,8 +91,8 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns (address, allows): who can take the token because of this payload, empty if nobody
-    else. ``allows`` is False if that party needs an allowance from another signature."""
+    """Returns (address, allows). ``address`` can take the token because of this payload; empty if
+    nobody else can. ``allows`` is False if that party needs an allowance from another signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:

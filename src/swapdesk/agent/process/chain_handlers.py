@@ -515,9 +515,8 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the unsigned Solana transaction that pays an order's confirmed deposit. Without
-    a memo of its own, the order's id is the memo, so that no two payments are the same
-    transaction."""
+    """Answers with the unsigned Solana transaction that pays an order's confirmed deposit. If the
+    order has no memo, its id becomes the memo, so that no two payments are the same transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit

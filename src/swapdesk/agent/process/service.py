@@ -152,8 +152,8 @@ OPERATIONS: dict[AgentOperation, Handler] = {
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """Returns the answer to a request of any operation except ``open``. Raises Refused and other
-    exceptions."""
+    """Returns the answer to a request of any operation except ``open``. ``AgentService`` makes a
+    refusal of any exception."""
     handler = OPERATIONS.get(operation)
     if handler is None:
         await opened.loaded()

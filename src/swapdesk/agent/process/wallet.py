@@ -246,7 +246,7 @@ class Wallet:
 
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """Returns the account and its private key, read from the key file. Raises Refused if the
-        pass phrase does not open it."""
+        pass phrase does not open the file."""
         files, _ = self._directory.read()
         file = next((file for file in files if file.account.address == address), None)
         if file is None:

@@ -61,7 +61,7 @@ class IdleLock:
 
 class OpenedWallet:
     """An open wallet with its keys, records and policy. ``dropped`` is called if the keys were
-    locked for want of requests. Raises Refused if the directory of keys cannot be used."""
+    locked because no request came. Raises Refused if the directory of keys cannot be used."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)

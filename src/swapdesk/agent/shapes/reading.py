@@ -245,8 +245,8 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
-    """Returns the decoded content of a payload, an EVM transaction for the chain in ``promise``.
-    Raises PayloadRefused if the meaning is not exact."""
+    """Returns the decoded content of a payload. An EVM transaction is read for the chain in
+    ``promise``. Raises PayloadRefused if the meaning is not exact."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)
     if isinstance(payload, SolanaPayload):

@@ -62,7 +62,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """What amounts are added up by: (token, account that they leave, taker)."""
+        """Amounts with the same (token, account that they leave, taker) are added up."""
         return self.token, self.account, self.taker
 
 

@@ -245,7 +245,7 @@ def _microseconds(at: datetime) -> int:
 
 
 def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
-    """Counts once what can leave because of a signature, in the caller's database transaction.
+    """Counts, once, what can leave because of a signature, in the caller's database transaction.
     ``at`` is the time returned by ``SpentRecord.now``."""
     if spending is None or not spending.all:
         return

@@ -431,8 +431,8 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Sets these values if the present state is one of ``among``, and returns True if so. With
-        ``mined`` False, a transaction in a block stays unchanged."""
+        """Sets state, code, confirmations and problem if the present state is one of ``among``, and
+        returns True if so. With ``mined`` False, a transaction in a block stays unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -289,8 +289,8 @@ class AccountReader:
         return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """Returns the reading of a month, by three calls unless one less than a minute old is kept;
-        ``anew`` ignores that. Raises ClientError."""
+        """Returns the reading of a month. Unless ``anew``, a reading less than a minute old is
+        returned without a call. Raises ClientError."""
         if not anew and (reading := self.kept(month)) is not None:
             return reading
         now = self._api.server_now()

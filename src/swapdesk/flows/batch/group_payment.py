@@ -679,8 +679,8 @@ async def pay_group(
 
 
 class GroupRun(Struct):
-    """What a group's signing session is about. ``account`` pays (an address, empty for the first).
-    ``until`` is the last step that was asked for."""
+    """What a group's signing session is about. ``account`` is the paying address, empty for the
+    first account. ``until`` is the last step that was asked for."""
 
     group: Group
     account: str = ""

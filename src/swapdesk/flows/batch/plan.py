@@ -321,8 +321,8 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
-    """Adds a finding to each row that would make the same payment as an earlier one without
-    problems."""
+    """Adds a finding to each row that would make the same payment as an earlier row. Rows with a
+    problem are not compared."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order, before = row.order, row.number

@@ -110,7 +110,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def created(self) -> int:
-        """The number of rows that became the right orders."""
+        """The number of rows that became orders as asked for."""
         return sum(row.became == "created" for row in self.group.rows)
 
     @property
@@ -402,7 +402,7 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for the exception that stopped the work; it says where the money is."""
+    """Returns the outcome for the exception that stopped the work, including where the money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -523,7 +523,7 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """Counts the orders of paid groups: ``arrived`` were paid out, ``otherwise`` ended without a
+    """The orders of paid groups by result: ``arrived`` were paid out, ``otherwise`` ended without a
     payout. ``smart`` is True if a smart account paid, so that coins for gas may be left in it."""
 
     total: int
@@ -831,7 +831,7 @@ def failed_sheet(batch: Batch) -> Sheet | None:
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some``."""
+    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some`` alone."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))

@@ -334,8 +334,6 @@ _SUMS = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "summe", 
 
 
 def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
-    """Returns the index of the header among the first records, of which only titles may precede it;
-    None if there is none."""
     one: int | None = None
     for at, cells in enumerate(begin):
         columns = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
@@ -448,8 +446,8 @@ _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The files that were loaded last, newest first. Errors of the private file that has their
-    paths are ignored."""
+    """The files that were loaded last, newest first, kept in a private file whose errors are
+    ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -481,8 +479,8 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """Returns completions for a typed path, best first: recent files, then paths. Directories end
-    with a slash."""
+    """Returns completions for a typed path, best first. For an empty text these are recent files,
+    then table files. Directories end with a slash."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]

@@ -81,7 +81,7 @@ class TypedBefore(Struct):
 
 class Checked(Struct, frozen=True):
     """The results of checking an order form. ``refund`` is None if the route needs none.
-    ``intermediate`` is None if the token between its two legs is unknown."""
+    ``intermediate`` is None if the token between the route's two legs is unknown."""
 
     recipient: RecipientCheck
     memo: MemoCheck
@@ -139,8 +139,8 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address for ``@name`` of an account of the wallet. Other texts, and names in
-        the address book, stay unchanged."""
+        """Returns the address of the wallet's account in ``@name``, unless the address book has the
+        name. Returns any other text unchanged."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -228,8 +228,8 @@ class Again(Struct, frozen=True):
 
 
 def came_to_nothing(tracked: TrackedOrder) -> bool:
-    """True if the order ended without a payout or never will be executed, or is not what the user
-    confirmed."""
+    """True if the order ended without a payout, is not what the user confirmed, or is a swap that
+    will not be executed."""
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME
@@ -304,8 +304,8 @@ def lock_for_review(
     dex: DexTerms | None = None,
 ) -> Intent:
     """Returns the intent of the chosen quote. The amount that the user stated is kept as typed.
-    ``intermediate`` may get back a private swap's token between its legs. Raises NotLockable if a
-    check refused an input."""
+    ``intermediate`` is where a private swap may return the token between its legs. Raises
+    NotLockable if a check refused an input."""
     quote = ranked.quote
     request = result.request
     for check in (recipient, memo, refund, intermediate):

@@ -52,8 +52,8 @@ def become_order(
     request_id: str | None = None,
 ) -> ReleaseVerdict:
     """Records that ``order`` is the intent's order, before it is shown. Returns whether its address
-    may be shown. A second order counts as not confirmed here. Raises OrderTaken if the order
-    belongs to a different intent."""
+    may be shown. A second order is recorded as not confirmed at this desk. Raises OrderTaken if the
+    order belongs to a different intent."""
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
         makers = ledger.where("subject = ? AND kind = 'create'", service_id)

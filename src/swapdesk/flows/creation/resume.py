@@ -256,8 +256,8 @@ class Candidates:
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Adopts the order that the user chose, after reading it again; its address is shown only
-        as for any new order. Raises CandidateRefused."""
+        """Adopts the order that the user chose, after reading it again. Its address is shown only
+        under the conditions for any new order. Raises CandidateRefused."""
         intent, _ = self._unknown(look.intent.id)
         if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
@@ -276,8 +276,8 @@ class Candidates:
 
     def give_up(self, look: Look, typed: str) -> None:
         """Records that no order is the intent's, so that the payment may be requested again. Raises
-        CandidateRefused if ``typed`` is not the phrase, or ``look`` is old or incomplete and the
-        service may still list the order."""
+        CandidateRefused if ``typed`` is not the phrase or ``look`` is old, or incomplete while the
+        service still lists orders of that age."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:

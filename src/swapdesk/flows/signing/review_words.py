@@ -127,8 +127,9 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """Returns the counts in words: ``10 of 11 fields agree, 1 is not in the quote: App data. None
-    contradicts it.`` ``promise`` is the word for what was confirmed, such as ``quote``."""
+    """Returns how many fields agree, in words: ``10 of 11 fields agree, 1 is not in the quote: App
+    data. None contradicts it.`` ``promise`` is the word for what was confirmed, such as
+    ``quote``."""
     rows = match_rows(review, Names())
     total = len(rows)
     equal = sum(row.match is Match.EQUAL for row in rows)
@@ -223,8 +224,8 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Returns the field rows and, from :data:`FEWEST` payments on, one row for each payment; with
-    fewer, all rows are field rows."""
+    """Splits the rows of a review into field rows and payment rows, one for each payment. Fewer
+    than :data:`FEWEST` payments stay field rows."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:

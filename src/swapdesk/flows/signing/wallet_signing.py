@@ -69,8 +69,9 @@ def nothing_paid(_: SigningSession[Any]) -> tuple[Decimal, str]:
 async def carry_out(
     session: SigningSession[Any], propose: Callable[[], Awaitable[Step | Outcome]]
 ) -> Outcome:
-    """Shows the review of the proposed step, signs and sends it. A step that an earlier run signed
-    is only sent. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
+    """Shows the review of the proposed step; once the trader agrees, signs and sends the step. A
+    step that an earlier run signed is only sent. Raises WalletError, NotAgreed, NotSignable and
+    JournalUnavailable."""
     looks = 0
     while True:
         step = await propose()
@@ -183,7 +184,6 @@ async def _ended(came: Delivered) -> Outcome:
 async def _payload(
     client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
 ) -> TransactionPayload | SolanaPayload:
-    """Returns the payload that ends an allowance; on Solana, every delegation of the token."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
         return await client.solana_revocation(account.address, link.name, token)

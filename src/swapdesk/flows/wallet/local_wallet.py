@@ -151,7 +151,7 @@ class ChainHoldings(Struct, frozen=True):
 
     @property
     def place(self) -> tuple[str, str]:
-        """(address, chain's short name) of the balances."""
+        """The account's address and the chain's short name."""
         return (self.account.address, self.chain)
 
 
@@ -429,8 +429,8 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy. ``passphrase`` None suffices in the sandbox and for a stricter
-        policy; otherwise it raises Refused (code ``passphrase_needed``)."""
+        """Sets the spending policy. In the sandbox, or for a stricter policy, ``passphrase`` may be
+        None; otherwise None raises Refused (code ``passphrase_needed``)."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -465,13 +465,13 @@ class LocalWallet:
         return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """Records that the faucet is sending a token (``contract`` None: the native coin) to an
-        account that had none."""
+        """Records that the faucet is sending a token (None: the native coin) to an account that had
+        none of it."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
-        """True if the faucet may still be sending this token (``contract`` None: the native coin),
-        so that the balance may be too low."""
+        """True if the faucet may still be sending this token (None: the native coin), so that the
+        balance may be too low."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
@@ -512,8 +512,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Returns the allowances of each account on each chain, or of ``account`` and on ``link``
-        alone."""
+        """Returns the allowances of each account on each chain. ``account`` limits the result to
+        one account, ``link`` to one chain."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]

@@ -117,8 +117,8 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """Returns a step that replaces a transaction, with a new or an already signed replacement;
-        an outcome if it cannot be replaced."""
+        """Returns a step that replaces a transaction, or an outcome if that is impossible. A
+        replacement that was signed earlier is sent again."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:

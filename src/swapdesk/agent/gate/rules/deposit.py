@@ -215,8 +215,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns all payments of the confirmed withdrawal in their order, last the wei from the
-    EntryPoint if confirmed. Empty without a withdrawal."""
+    """Returns the payments of the confirmed withdrawal in their order; the EntryPoint's wei, if
+    confirmed, comes last. Empty without a withdrawal."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
