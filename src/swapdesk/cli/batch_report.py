@@ -415,8 +415,8 @@ async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
     """Records a plan in the journal and creates its orders. Unless ``payer`` is None, ``batch
-    resume`` pays them, from this account or, if empty, the first of each chain. Raises CommandError
-    if an order was not created."""
+    resume`` may pay them later, from this account or, if empty, the first of each chain. Raises
+    CommandError if an order was not created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -534,8 +534,8 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Carries out the steps that pay a group of orders, up to ``until``. ``group`` None means the
-    first unfinished one. An empty ``account`` means the first of each chain."""
+    """Carries out the steps that pay a group of orders, up to ``until``. If ``group`` is None,
+    takes the first unfinished group; if ``account`` is empty, the first account of each chain."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -954,7 +954,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch with the orders of ``asked``, and returns the exit code for its error."""
+    """Prints the batch with the orders in ``asked``, and returns the exit code for the error in
+    ``asked``."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)

@@ -694,7 +694,8 @@ _DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Returns an error (exit 9) if ``error`` means an unusable file of the desk; otherwise None."""
+    """Returns an error (exit 9) if ``error`` says that a file of the desk is unusable; otherwise
+    None."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):

@@ -482,8 +482,8 @@ class PolicyFacts(Struct, frozen=True):
 
 
 class PolicyDocument(Struct, frozen=True):
-    """The spending policy. Without one, everything that the user confirms is signed. ``problem``
-    means that the file was changed; then nothing is signed."""
+    """The spending policy. If ``policy`` is None, everything that the user confirms is signed.
+    ``problem`` means that the file was changed; then nothing is signed."""
 
     policy: PolicyFacts | None
     problem: str | None

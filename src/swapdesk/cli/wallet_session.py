@@ -187,8 +187,8 @@ def says_yes(output: Output, question: str) -> bool:
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Shows what is to be signed and asks the user to agree. ``yes`` answers in advance, except
-    where the review demands a typed phrase. None means refused."""
+    """Shows what is to be signed and asks the user to agree; returns None if the user refuses.
+    ``yes`` answers in advance, except where the review demands a typed phrase."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -220,7 +220,8 @@ async def sign_and_send(
     money: str = UNTOUCHED,
 ) -> Outcome:
     """Asks the user to agree to a transaction, signs it and sends it. If an earlier run signed it,
-    prints ``before`` and sends it without asking. ``money`` says where the money is before."""
+    prints ``before`` and sends it without asking. ``money`` says where the money is until it is
+    signed."""
     if step.review is None:
         call.output.talk(before)
     else:

@@ -49,7 +49,7 @@ class OwnCalls:
         self._path = path
 
     def add(self, rate_class: RateClass, at: datetime) -> None:
-        """Counts one charged call at the time ``at``. Lines of several processes do not mix."""
+        """Counts one charged call at the time ``at``. Several processes may do so at once."""
         if rate_class not in KEPT:
             return
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)

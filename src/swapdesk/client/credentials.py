@@ -74,8 +74,8 @@ class Credentials(Struct, frozen=True):
 
 
 def service_url(base_url: str) -> httpx2.URL:
-    """Returns the API's address, ending in ``/v2``. Raises CredentialsError unless it is plain
-    ``https://``, or ``http://`` on this machine."""
+    """Returns the checked address of the API, ending in ``/v2``. Raises CredentialsError unless it
+    begins with ``https://``, or with ``http://`` for this machine."""
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, ValueError):

@@ -119,7 +119,8 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """Returns a copy of this error with the rest of its wait."""
+        """Returns a copy of this error with this ``retry_after``, after a part of the wait is
+        over."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )

@@ -81,7 +81,7 @@ class BookEntry(Struct, frozen=True):
 
 def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
     """Returns the entry in a table of the file, and sentences about ignored fields. Raises
-    AddressBookError if it cannot be paid or may be misspelled."""
+    AddressBookError if it cannot be paid, or for a misspelled field that decides who is paid."""
     _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
