@@ -445,8 +445,8 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Searches for an intent's order after each wait in ``looks`` (seconds), by the service's clock
-    from ``sent_at`` on. Orders in ``known`` are skipped."""
+    """Searches for an intent's order after each wait in ``looks`` (seconds). ``sent_at`` is by the
+    service's clock. Orders in ``known`` are skipped."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:

@@ -103,8 +103,8 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 
 class Replacement:
-    """Replaces waiting transactions. ``gas_units`` is the most to pay for gas, in base units of the
-    native coin. Methods raise WalletError before anything was sent."""
+    """Replaces waiting transactions. ``gas_units`` is the most to pay for gas, in the coin's base
+    units, unless the user confirmed more. Methods raise WalletError before anything was sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
