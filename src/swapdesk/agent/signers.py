@@ -28,12 +28,12 @@ _DYNAMIC_FEE = 2
 
 
 class SignerDefect(Exception):
-    """Raised if a new signature or signed transaction fails the check against what was to be
-    signed. It has been thrown away."""
+    """Raised if a new signature fails the check against what was to be signed. The signature has
+    been thrown away."""
 
 
 class EvmSigner:
-    """The open EVM key of ``address``. It stays in memory until :meth:`drop`."""
+    """An unlocked EVM private key, kept in memory until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -50,9 +50,8 @@ class EvmSigner:
         del self._key
 
     def sign_digest(self, digest: bytes) -> str:
-        """Returns the signature of a 32-byte digest as 0x-hex: r, s and v (27 or 28), with low s.
-        The address is recovered from the signature first, as a check. Raises SignerDefect if the
-        check fails."""
+        """Returns the checked signature of a 32-byte digest as 0x-hex: r, s and v (27 or 28), with
+        low s. Raises SignerDefect if the check fails."""
         if len(digest) != 32:
             raise SignerDefect("a digest has 32 bytes")
         signed = self._key.sign_recoverable(digest, hasher=None)
@@ -61,8 +60,8 @@ class EvmSigner:
         return f"0x{signed[:64].hex()}{27 + signed[64]:02x}"
 
     def sign_transaction(self, payload: TransactionPayload, terms: EvmTerms) -> tuple[bytes, str]:
-        """Returns (signed bytes, hash in 0x-hex) of an EVM transaction. The signed bytes are parsed
-        again first, as a check. Raises SignerDefect if the check fails."""
+        """Returns (signed bytes, hash in 0x-hex) of an EVM transaction, after checking them. Raises
+        SignerDefect if the check fails."""
         if terms.chain_id <= 0 or payload.to != checksummed(payload.to):
             raise SignerDefect("a transaction needs its chain and whom it calls")
         from eth_account import Account
@@ -89,8 +88,8 @@ class EvmSigner:
 
 
 def signer_of(digest: bytes, signature: bytes) -> str | None:
-    """Returns the address whose key signed the 32-byte ``digest``; None if the signature is not
-    valid. ``signature`` is r, s and the parity of y (0 or 1), 65 bytes in all."""
+    """Returns the address that signed the 32-byte ``digest``; None if the 65-byte ``signature`` (r,
+    s, parity of y) is not valid."""
     try:
         public = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except ValueError:
@@ -106,7 +105,6 @@ def signing_hash(payload: TransactionPayload, terms: EvmTerms) -> bytes:
 
 
 def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
-    """Returns the fields of a transaction that are signed, in the order of EIP-1559."""
     return [
         terms.chain_id,
         terms.nonce,
@@ -121,8 +119,6 @@ def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
 
 
 def _fields_of(raw: bytes) -> list[Any] | None:
-    """Returns the fields of a transaction that are signed, parsed from its signed bytes. None if
-    the bytes are not an EIP-1559 transaction."""
     import rlp
 
     if raw[:1] != bytes([_DYNAMIC_FEE]):
@@ -135,8 +131,8 @@ def _fields_of(raw: bytes) -> list[Any] | None:
 
 
 def digest_of_others(document: dict[str, Any]) -> bytes | None:
-    """Returns the digest of a document as computed by the library eth-account; None if eth-account
-    rejects the document."""
+    """Returns a document's digest as eth-account computes it; None if that library rejects the
+    document."""
     from eth_abi.exceptions import EncodingError
     from eth_account.messages import encode_typed_data
     from eth_utils.exceptions import ValidationError
@@ -149,8 +145,6 @@ def digest_of_others(document: dict[str, Any]) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the document with its numbers, which were parsed as text, converted to Python
-    integers. A number that is not whole stays text."""
     if isinstance(value, WireNumber):
         return int(value) if value.lstrip("-").isdigit() else str(value)
     if isinstance(value, dict):
@@ -161,7 +155,7 @@ def _plain(value: Any) -> Any:
 
 
 class SolanaSigner:
-    """The open Solana key of ``address``. It stays in memory until :meth:`drop`."""
+    """An unlocked Solana private key, kept in memory until :meth:`drop`."""
 
     __slots__ = ("_key", "_secret", "address")
 
@@ -179,10 +173,9 @@ class SolanaSigner:
         del self._key
 
     def sign(self, raw: bytes) -> tuple[bytes, str, bool]:
-        """Returns three values: the serialized transaction ``raw`` with this key's signature added,
-        its id (the signature of the fee payer, in base58), and True if no signature is missing.
-        Signatures of other signers stay unchanged. Raises SignerDefect if the transaction does not
-        ask for this key's signature."""
+        """Returns the serialized transaction with this key's signature added, its id (base58), and
+        True if no signature is missing. Raises SignerDefect if the transaction does not ask for
+        this signature."""
         try:
             whole = read_transaction(raw)
         except TransactionRefused as refused:

@@ -20,8 +20,8 @@ from swapdesk.wire.encoding.numbers import WireNumber
 
 
 def unsound(code: str, words: str, path: str = "") -> PayloadRefused:
-    """Returns the exception that refuses a document. ``path`` says where in the document the
-    problem is. The message quotes names from the document only if they are plain identifiers."""
+    """Returns the exception that refuses a document. ``path`` says where the problem is. Only plain
+    identifiers are quoted."""
     return PayloadRefused(f"DOCUMENT_{code}", f"{path}: {words}" if path else words)
 
 
@@ -49,16 +49,14 @@ _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[
 
 
 class FieldType(Struct, frozen=True):
-    """The type of a field. ``name`` is an elementary type or a struct. For an array, ``dimensions``
-    has the length of each level of nesting, innermost first, None where any length is allowed.
-    ``dimensions`` is empty if the type is not an array."""
+    """An elementary or struct type. For an array, ``dimensions`` has the length of each level of
+    nesting, innermost first, None for any length."""
 
     name: str
     dimensions: tuple[int | None, ...] = ()
 
     @property
     def element(self) -> FieldType:
-        """The type of the items of an array of this type."""
         return FieldType(self.name, self.dimensions[:-1])
 
     def __str__(self) -> str:
@@ -70,8 +68,7 @@ Fields = dict[str, FieldType]
 
 
 def is_elementary(name: str) -> bool:
-    """True if ``name`` is an elementary type of EIP-712, which the aliases ``uint`` and ``int`` are
-    not."""
+    """True for an elementary EIP-712 type; the aliases ``uint`` and ``int`` are none."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:
         return False
@@ -88,8 +85,8 @@ class Schema:
 
     @classmethod
     def read(cls, types: object) -> Schema:
-        """Returns the schema in ``types``, a member of a document, after checking it. Raises
-        PayloadRefused unless ``types`` is a map of valid structs that do not contain themselves."""
+        """Returns the schema in ``types`` of a document. Raises PayloadRefused unless all structs
+        are valid and none contains itself."""
         if not isinstance(types, Mapping) or not 0 < len(types) <= MAX_STRUCTS:
             raise unsound("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}
@@ -203,8 +200,8 @@ Value = int | bool | str | bytes
 
 
 def read_value(kind: str, raw: object, path: str) -> Value:
-    """Returns ``raw``, a JSON value, as a value of the elementary type ``kind``. ``path`` is its
-    place in the document, for the error. Raises PayloadRefused if it does not fit."""
+    """Converts a JSON value to the elementary type ``kind``. ``path`` is for the error. Raises
+    PayloadRefused if it does not fit."""
     if kind == "bool":
         if raw is not True and raw is not False:
             raise unsound("BOOL", "a bool must be true or false", path)
@@ -256,8 +253,8 @@ def _integer(raw: object, bits: int, signed: bool, path: str) -> int:
 
 
 def encoded(kind: str, value: Value) -> bytes:
-    """Returns the 32 bytes that encode a value of a fixed-size type (EIP-712: Definition of
-    encodeData). Raises ValueError for any other type."""
+    """Returns the 32 bytes that encode a value of a fixed-size type (EIP-712: encodeData). Raises
+    ValueError for any other type."""
     if isinstance(value, bool):
         return int(value).to_bytes(32, "big")
     if isinstance(value, int):
@@ -278,8 +275,7 @@ of an array."""
 
 
 class Leaf(Struct, frozen=True):
-    """One elementary value of a document with its path and type, for a screen that shows every
-    value."""
+    """One elementary value of a document with its path and type."""
 
     path: str
     type: str
@@ -297,24 +293,23 @@ class Document(Struct, frozen=True, dict=True):
 
     @cached_property
     def digest(self) -> bytes:
-        """The 32 bytes of the document that are signed (EIP-712: Specification)."""
+        """The 32 bytes that are signed for the document (EIP-712: Specification)."""
         return keccak(
             b"\x19\x01" + self.domain_separator + self._hash_struct(self.primary_type, self.message)
         )
 
     @cached_property
     def domain_separator(self) -> bytes:
-        """The hash of the document's domain, which contracts return from ``DOMAIN_SEPARATOR()``."""
+        """The hash of the domain, which contracts return from ``DOMAIN_SEPARATOR()``."""
         return self._hash_struct(DOMAIN, dict(self.domain))
 
     @property
     def declaration(self) -> str:
-        """The encoded type of the message, by which a known form of document is recognized."""
+        """The encoded type of the message, which identifies a known form of document."""
         return self.schema.encoded_type(self.primary_type)
 
     def leaves(self) -> Iterator[Leaf]:
-        """Yields every elementary value that is signed: those of the domain first, then those of
-        the message, in the order of the types."""
+        """Yields every signed elementary value: those of the domain, then those of the message."""
         for name, value in self.domain.items():
             yield Leaf(f"domain.{name}", DOMAIN_FIELDS[name], value)
         yield from self._leaves(FieldType(self.primary_type), self.message, "message")
@@ -367,9 +362,6 @@ def read_document(raw: object) -> Document:
 
 
 def _with_domain(schema: Schema, domain: object) -> Schema:
-    """Returns the schema with the type of the domain. If the document does not declare that type,
-    it is derived from ``domain``, the domain's values. Raises PayloadRefused if these have an
-    unknown field."""
     if DOMAIN in schema.structs:
         return schema
     if not isinstance(domain, Mapping) or not domain or not set(domain) <= set(DOMAIN_FIELDS):
@@ -379,9 +371,6 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
 
 
 class _Reader:
-    """Reads the values of a document by their types. Raises PayloadRefused for a value that does
-    not fit, or for more than ``MAX_VALUES`` values."""
-
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._left = MAX_VALUES

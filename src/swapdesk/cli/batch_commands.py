@@ -165,10 +165,9 @@ def build() -> None:
     from_journal=True,
 )
 def sign() -> None:
-    """Fund your smart account if it lacks money, and sign the bundle of a group.
-
-    A bundle is only signed: batch submit submits it. On Solana each transaction is signed and sent.
-    """
+    """Fund your smart account if it lacks money, and sign the bundle of a group, which pays its
+    deposits. A bundle is only signed: batch submit submits it. On Solana each transaction is signed
+    and sent."""
 
 
 @batch.command()

@@ -321,7 +321,7 @@ async def create_batch(
     failed: bool,
 ) -> int:
     """Creates the orders of the file ``what`` and returns the exit code. With ``failed``, ``what``
-    is a batch, and its missing orders are created."""
+    is a batch, and orders are created for its rows without one."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -414,9 +414,9 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Records the plan and creates its orders. Unless ``payer`` is None, ``batch resume`` may later
-    pay them from this account; an empty text means the first account of each chain. Raises
-    CommandError if orders could not be created."""
+    """Records a plan in the journal and creates its orders. Unless ``payer`` is None, ``batch
+    resume`` may pay them later, from this account or, if empty, the first of each chain. Raises
+    CommandError if an order was not created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -435,8 +435,8 @@ async def created(
 
 
 async def gone_on(call: CliContext, batch_id: str) -> Batch:
-    """Continues the creation of a batch that was interrupted. Raises CommandError if orders could
-    not be created."""
+    """Creates the orders that an interrupted batch still lacks. Raises CommandError if one was not
+    created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     stopped: ClientError | None = None
     async for group, error in creation.run(batch_id):
@@ -469,8 +469,8 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Returns the error after groups of a batch were created, or None. Exit code 8 means that the
-    outcome of a group is unknown."""
+    """Returns the error after creating orders, or None. Exit code 8 means that it is unknown
+    whether some were created."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -534,8 +534,8 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Pays one group of a batch's orders, up to the step ``until``. ``group`` None means the first
-    unfinished group. An empty ``account`` means the first account of each chain."""
+    """Carries out the steps that pay a group of orders, up to ``until``. If ``group`` is None,
+    takes the first unfinished group; if ``account`` is empty, the first account of each chain."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -572,8 +572,8 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Continues an interrupted batch and returns the exit code. Pays all groups if the journal
-    records a payer, otherwise those whose payment had begun."""
+    """Continues an interrupted batch and returns the exit code. Pays everything if the journal
+    records a payer, otherwise only groups whose payment had begun."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -916,8 +916,8 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]
-"""The orders of a batch by order id, and the error that stopped reading them, or None. Unread
-orders are as in the journal."""
+"""The orders of a batch by id, and the error that stopped reading them, or None. Orders that were
+not read are as in the journal."""
 
 
 def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
@@ -954,7 +954,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch with the orders of ``asked``, and returns the exit code for its error."""
+    """Prints the batch with the orders in ``asked``, and returns the exit code for the error in
+    ``asked``."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
@@ -1010,8 +1011,8 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Reads the orders of the groups that ``of`` selects from the service, and stops at the first
-    failed call. Other orders are as in the journal."""
+    """Reads orders from the service, for the groups that ``of`` selects, up to the first failed
+    call. Other orders are as in the journal."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):

@@ -41,13 +41,16 @@ class Effect(StrEnum):
 
 
 class Declared(Struct, frozen=True):
-    """The facts about a command: the strongest effect it can have, the JSON documents it prints,
-    and whether a read-only desk allows it."""
+    """The facts about a command, declared beside its function."""
 
     effect: Effect
+    """The strongest effect that the command can have."""
     prints: tuple[str, ...] = ()
+    """The types of its JSON documents, as ``module:Name``."""
     instead: str = ""
+    """Describes the output of a command without JSON documents."""
     reading: bool = False
+    """True if a read-only desk allows the command."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +58,7 @@ R = TypeVar("R")
 
 
 class CliContext(Struct):
-    """One run of a command, with the values of its options and the desk that was opened for it."""
+    """One run of a command: its options, and the desk that was opened for it."""
 
     output: Output
     profile: str | None = None
@@ -78,8 +81,8 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. Raises CommandError (exit 2) for a problem.
-        ``lenient`` accepts all but a missing profile; ``mending`` accepts that, too."""
+        """Reads configuration and environment. Raises CommandError (exit 2) for a problem; with
+        ``lenient`` only if the profile does not exist, with ``mending`` not even then."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -214,8 +217,8 @@ global_options = options(
 
 
 def desk_command(declared: Declared) -> Callable[[F], F]:
-    """Returns a decorator for a click command, which gets a :class:`CliContext` first. Read-only
-    desks refuse a command unless it is ``reading``."""
+    """Returns a decorator for a click command. The command gets a :class:`CliContext` first. A
+    read-only desk refuses it unless ``declared.reading``."""
 
     def decorated(command: F) -> F:
         @global_options

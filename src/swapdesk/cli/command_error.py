@@ -602,7 +602,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "NOT_WITHDRAWN": "withdrawal",
     },
 }  # fmt: skip
-"""Families of error codes that differ only in a noun: by family, the noun of each code."""
+"""Error codes that differ only in a noun. Maps each family to its codes, and each code to its
+noun."""
 
 _FAMILY_OF = {
     code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
@@ -618,8 +619,8 @@ def code_facts(
     retry: Retry | None = None,
     status: int | None = None,
 ) -> ErrorCodeFacts:
-    """Returns the facts of an error code. Without ``retry``, the first exit code decides whether a
-    repetition helps."""
+    """Returns the facts of an error code. If ``retry`` is None, the first exit code decides whether
+    a repetition helps."""
     family, noun = _FAMILY_OF.get(code, (code, ""))
     return ErrorCodeFacts(
         code,
@@ -693,7 +694,8 @@ _DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
 
 
 def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
-    """Returns an error (exit 9) if ``error`` means an unusable file of the desk; otherwise None."""
+    """Returns an error (exit 9) if ``error`` says that a file of the desk is unusable; otherwise
+    None."""
     import sqlite3
 
     if isinstance(error, sqlite3.Error):
@@ -811,8 +813,7 @@ _WALLET_ENDS = {
     "AGENT_GONE": Exit.UNKNOWN,
     "DEFECT": Exit.DEFECT,
 }
-"""Exit codes by the wallet's error codes. A code that is missing here gets exit 9: the wallet
-refused."""
+"""Exit codes by the wallet's error codes. Any other code exits with 9: the wallet refused."""
 
 
 def of_wallet_error(error: WalletError, *, money: str = "") -> CommandError:

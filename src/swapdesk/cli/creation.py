@@ -165,8 +165,8 @@ class CreateDryRunDocument(Struct, frozen=True):
 
 
 class SwappedDocument(Struct, frozen=True):
-    """An on-chain swap. ``signed`` are the titles of what was signed. ``hash`` is None if the venue
-    sends the transaction."""
+    """An on-chain swap. ``signed`` are the titles of what was signed. ``hash`` is None if the
+    wallet itself sent no transaction."""
 
     PRINTED: ClassVar = {
         "serviceId": "order.service_id", "intentId": "intent.id",
@@ -314,8 +314,8 @@ class Creation:
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
-        """Asks the user to accept an order that pays less than confirmed. If refused, its deposit
-        address stays hidden."""
+        """Asks the user to accept an order that pays out less than confirmed. After a refusal its
+        deposit address stays hidden."""
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
@@ -635,7 +635,7 @@ def review_lines(
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
     """Returns the lines that the user reviews. The recipient's characters at the positions
-    ``hidden`` are dots, because the user types them."""
+    ``hidden`` are dots, because the user is asked to type them."""
     seconds = (intent.valid_until - now).total_seconds()
     profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)

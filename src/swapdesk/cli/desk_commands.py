@@ -216,7 +216,7 @@ def export() -> None:
 )
 def show() -> None:
     """Show one order, named by its id or the beginning of one, or by something that only this order
-    has: a part of an address, a transaction hash or the request id of its create."""
+    has: a part of an address, a transaction hash, or the id of the request that created it."""
 
 
 @orders.command("put-away")

@@ -184,8 +184,8 @@ def commands() -> dict[str, click.Command]:
 def open_desk(
     call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
 ) -> int:
-    """Opens the desk's screens and returns the exit code. ``player`` is a tape, a file of keys that
-    are pressed. Wrong settings are shown and prevent nothing."""
+    """Opens the desk's screens, even with wrong settings, which the desk then shows. ``player`` is
+    a tape, a file of keys to press. Returns the exit code."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -216,7 +216,7 @@ def open_desk(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code. The only place that prints errors."""
+    """Runs one command line, prints its error if any, and returns its exit code."""
     import logging
 
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())

@@ -448,8 +448,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order, from the journal if the service cannot be asked. ``order`` is its id, the
-    beginning of its id, or an address, hash or request id of it."""
+    """Prints one order, as the journal has it if the service cannot be asked. ``order`` is its id
+    or the beginning, or one of its addresses, hashes or request ids."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -467,8 +467,8 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Marks a failed order as dealt with, or with ``undo`` as open again. Raises CommandError (exit
-    2) without a failure for the user."""
+    """Marks a failed order as dealt with; ``undo`` removes the mark. Raises CommandError (exit 2)
+    if no failure of the order needs the user."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:

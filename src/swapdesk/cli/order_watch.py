@@ -92,7 +92,6 @@ class _Watch:
         self._last: dict[str, TrackedOrder] = {}
 
     async def run(self) -> None:
-        """Prints changes of the orders until all have ended."""
         self._call.link.follow()
         lost, changed = 0.0, asyncio.Event()
         self._print_changes()

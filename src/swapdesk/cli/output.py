@@ -148,8 +148,8 @@ class Output:
 
     @property
     def before_a_question(self) -> Output:
-        """The output for data that the user is asked about. Unless a person reads standard output,
-        this is standard error, beside the question."""
+        """The output for data that the user is asked about: standard error, beside the question,
+        unless a person reads standard output."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -345,8 +345,8 @@ def document_text(value: Struct) -> str:
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Returns the printed members of a record type: each printed name with its attribute.
-    ``PRINTED`` lists them; without it, all fields are printed."""
+    """Returns the printed members of a record type: by printed name, the attribute with its value.
+    Without ``PRINTED``, all fields are printed."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -355,8 +355,8 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """Returns the printed members of a record by name, without unset ones. The members of a field
-    in ``MERGED`` stand among its own."""
+    """Returns the printed members of a record by name, without unset ones. Members of a ``MERGED``
+    field's value count as the record's own."""
     merged = getattr(value, "MERGED", "")
     written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():

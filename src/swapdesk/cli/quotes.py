@@ -130,8 +130,8 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
 
 
 class QuoteDocument(Struct, frozen=True):
-    """A quote with values that the desk computed. ``net`` arrives and ``sends`` is paid in, both in
-    whole tokens. ``--explain`` adds ``waterfall``."""
+    """A quote with values that the desk computed. ``net`` is what arrives and ``sends`` what the
+    user pays, in whole tokens. ``--explain`` adds ``waterfall``."""
 
     PRINTED: ClassVar = {
         "provider": "provider", "place": "row.place", "net": "row.key", "sends": "sends",
@@ -163,8 +163,8 @@ class TokenName(Struct, frozen=True):
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
-    """Usable quotes, ranked, and unusable ones with the reason. ``receive`` means that ``amount``
-    arrives. ``cost`` is the number of calls charged to the quote limit."""
+    """Usable quotes, ranked, and unusable ones with the reason. With ``receive``, ``amount`` is
+    what arrives. ``cost`` is the number of calls charged to the quote limit."""
 
     asked_at: Moment
     sold: TokenName = field(name="from")
@@ -221,8 +221,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Asks for quotes, keeps them for later commands and prints them. ``account`` would sign an
-    on-chain swap. Raises CommandError (exit 4) without a usable route."""
+    """Asks for quotes, keeps them for later commands and prints them. ``account`` is the one that
+    would sign an on-chain swap. Raises CommandError (exit 4) without a usable route."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -339,8 +339,9 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """Returns the named quote, else the best of a new answer. Raises CommandError: exit 9 if it is
-    expired or unusable, 5 if never shown here, 4 without a route, 3 if too little would arrive."""
+    """Returns the quote that the request names, or the best of a new answer. Raises CommandError:
+    exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a route, 3 if too
+    little arrives."""
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,

@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 
 TELLING_SECONDS = 5.0
-"""Seconds for which a command that only shows orders looks for those whose create call was never
+"""Seconds for which a command that only shows orders looks for those whose creation was never
 answered."""
 
 SETTLING_SECONDS = 75.0
-"""Seconds for which a command that creates first looks for orders whose create call was never
+"""Seconds for which a command that creates an order first looks for those whose creation was never
 answered."""
 
 
@@ -54,8 +54,8 @@ def tell_gap(call: CliContext) -> None:
 
 
 async def settle(call: CliContext, patience: float = SETTLING_SECONDS) -> None:
-    """Looks for orders whose create call was never answered, for at most ``patience`` seconds. Must
-    come before anything new is created."""
+    """Looks for orders whose creation was requested but never answered, for at most ``patience``
+    seconds. Must come before anything new is created."""
     talk = call.output.talk
     if count := len(open_creates(call.desk.journal.ledger)):
         what = "An earlier request is" if count == 1 else f"{count} earlier requests are"

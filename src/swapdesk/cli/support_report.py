@@ -44,8 +44,8 @@ from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 
 
 class CaseListDocument(Struct, frozen=True, rename="camel"):
-    """The result of a search: how the text was read, and the cases found. Without any, ``reply`` is
-    for the customer and ``escalation`` for the service."""
+    """The result of a search: how the text was read, and the cases found. If there are none,
+    ``reply`` is for the customer and ``escalation`` for the service."""
 
     read_as: tuple[Reading, ...]
     searched: tuple[Searched, ...]

@@ -154,8 +154,8 @@ def allowed_words(allowance: Allowance) -> str:
 
 
 def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Returns the venue of the spender, or ``not known here``; for Permit2 also the expiry.
-    ``named`` returns the name of a venue code."""
+    """Returns the name of the spender's venue, or ``not known here``; for Permit2 also when the
+    allowance ends. ``named`` returns the name of a venue code."""
     who = named(allowance.venue) or "not known here"
     return (
         f"{who}, by Permit2 until {iso(allowance.ends)}"
@@ -304,8 +304,8 @@ async def list_transactions(call: CliContext, waiting: bool) -> None:
 async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
-    """Replaces a waiting transaction as ``kind`` says. Raises CommandError unless it succeeds: exit
-    10 if the replacement failed, 9 if none is possible, 8 while neither is executed."""
+    """Cancels a waiting transaction or raises its fee, as ``kind`` says. Raises CommandError: exit
+    10 if the replacement failed, 9 if none is possible, 8 while neither transaction is executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -467,8 +467,8 @@ def _words(taken: Sum) -> str:
 
 
 class PolicyFacts(Struct, frozen=True):
-    """The rules of the spending policy. None in a list allows everything. Without ``callPayees``,
-    API calls may pay any payee, and the wallet asks when it changes."""
+    """The rules of the spending policy. A list that is None allows everything. If ``callPayees`` is
+    None, API calls may be paid to anyone; the wallet asks when the payee changes."""
 
     PRINTED: ClassVar = {"limits": "limits", "until": "until", "policy": "policy"}
     MERGED: ClassVar = "policy"
@@ -482,8 +482,8 @@ class PolicyFacts(Struct, frozen=True):
 
 
 class PolicyDocument(Struct, frozen=True):
-    """The spending policy. Without one, everything that the user confirms is signed. ``problem``
-    means that the file was changed; then nothing is signed."""
+    """The spending policy. If ``policy`` is None, everything that the user confirms is signed.
+    ``problem`` means that the file was changed; then nothing is signed."""
 
     policy: PolicyFacts | None
     problem: str | None

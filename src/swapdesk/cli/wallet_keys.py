@@ -130,8 +130,8 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Imports a key from ``file``, the descriptor ``secret``, or typed, and keeps the account that
-    the user confirms. ``theirs`` is the descriptor with a keystore's pass phrase."""
+    """Imports a signing key from ``file``, from the descriptor ``secret``, or typed, and keeps the
+    account that the user confirms. ``theirs`` is the descriptor with a keystore's pass phrase."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:
@@ -198,8 +198,8 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 async def export_key(
     call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
 ) -> None:
-    """Exports a key in plain text after a typed phrase: to a file for the owner alone, to a pipe,
-    or for half a minute to a terminal. ``confirm`` is the phrase from the command line."""
+    """Exports a signing key in plain text after a typed phrase: to a private file, to a pipe, or
+    for half a minute to a terminal. ``confirm`` is the phrase from the command line."""
     kept = account_named(await wallet.accounts(), account)
     wanted = export_phrase(kept.address)
     on_screen = _goes_to_screen(call, out)

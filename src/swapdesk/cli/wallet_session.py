@@ -62,8 +62,8 @@ def run_on_chains(
     *,
     fill: bool = False,
 ) -> T:
-    """Runs ``work`` on a connected desk with a wallet that can sign. In the sandbox, creates
-    missing accounts; ``fill`` also fills empty ones."""
+    """Runs ``work`` on a connected desk whose wallet can sign. In the sandbox, missing accounts are
+    created; with ``fill``, empty ones also get money."""
 
     async def whole(call: CliContext) -> T:
         from swapdesk.client.errors import NotPaid
@@ -86,8 +86,8 @@ def run_on_chains(
 
 
 async def make_ready(call: CliContext, *, fill: bool = False) -> None:
-    """In the sandbox, creates and funds missing accounts; ``fill`` also funds empty ones. On a live
-    profile, raises CommandError (exit 2) without a node of any chain."""
+    """In the sandbox, creates and funds missing accounts; with ``fill``, also funds empty ones. On
+    a live profile, raises CommandError (exit 2) if no chain has a node."""
     output, wallet = call.output, call.desk.wallet
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
@@ -187,8 +187,8 @@ def says_yes(output: Output, question: str) -> bool:
 
 
 async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
-    """Shows what is to be signed and asks the user to agree. ``yes`` answers in advance, except
-    where the review demands a typed phrase. None means refused."""
+    """Shows what is to be signed and asks the user to agree; returns None if the user refuses.
+    ``yes`` answers in advance, except where the review demands a typed phrase."""
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
@@ -219,8 +219,9 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Has a transaction confirmed, signs it and sends it. One that an earlier run signed is sent
-    without asking, after ``before``. ``money`` says where the money is until then."""
+    """Asks the user to agree to a transaction, signs it and sends it. If an earlier run signed it,
+    prints ``before`` and sends it without asking. ``money`` says where the money is until it is
+    signed."""
     if step.review is None:
         call.output.talk(before)
     else:

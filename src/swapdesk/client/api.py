@@ -83,19 +83,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STEP = 20
-"""Number of orders that are decoded before other tasks of the event loop run; decoding them takes
-about two milliseconds."""
+"""Number of orders decoded at a time, about two milliseconds, before the event loop gets a turn."""
 
 T = TypeVar("T")
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
-"""The ``reason`` of an :class:`AnswerRefused` if the id in the answer differs from the id in the
-request."""
+"""The ``reason`` of an :class:`AnswerRefused` if the answer is about another id than requested."""
 
 
 class OrderPage(Struct, frozen=True):
-    """One page of the list of orders. ``skipped`` counts the orders of the page that could not be
-    read; ``total`` and ``total_pages`` are the service's own numbers (contract 8.21)."""
+    """One page of the list of orders. ``skipped`` counts unreadable orders; the totals are the
+    service's own (contract 8.21)."""
 
     orders: list[Order]
     total: int
@@ -104,13 +102,13 @@ class OrderPage(Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """True if the page contained no orders at all: neither decoded nor skipped ones."""
+        """True if the page contained no orders at all, not even unreadable ones."""
         return not self.orders and not self.skipped
 
 
 async def read_order_page(rows: OrderRows) -> OrderPage:
-    """Decodes the orders of a page and counts those that cannot be decoded. Other tasks of the
-    event loop run after every :data:`STEP` orders."""
+    """Decodes the orders of a page and counts those that cannot be decoded. Lets the event loop run
+    in between."""
     orders: list[Order] = []
     skipped = 0
     for at, row in enumerate(rows.orders, start=1):
@@ -128,9 +126,8 @@ async def read_order_page(rows: OrderRows) -> OrderPage:
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """Returns the operation for a method and a path like ``/v2/orders/abc``, and the path's values
-    by parameter name. Raises RequestRefused if there is no such operation or a value in the path is
-    not an id."""
+    """Returns the operation for a method and a path like ``/v2/orders/abc``, and the path's values.
+    Raises RequestRefused for no such operation or an invalid id."""
     wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
     segments = wanted.split("/")
     for operation in OPERATIONS:
@@ -154,8 +151,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """The object ``made`` that a request created. ``request_id`` is the service's id for that
-    request, which its support asks for; None if the service gave none."""
+    """What a request created (``made``), and the service's id of the request, which its support
+    asks for."""
 
     made: T
     request_id: str | None
@@ -172,13 +169,12 @@ class PartnerApi(ApiTransport):
         return self.server.now()
 
     def skew(self) -> float | None:
-        """Returns the seconds by which the service's clock is ahead of this machine; None before
-        the first answer."""
+        """Returns the seconds by which the service's clock is ahead; None before the first
+        answer."""
         return self.server.skew()
 
     def raw_order(self, service_id: str) -> bytes | None:
-        """Returns the undecoded bytes of the newest answer that consisted of this one order; None
-        if no such answer is kept."""
+        """Returns the undecoded newest answer about this one order; None if there is none."""
         return self._raw_orders.get(service_id)
 
     async def call(
@@ -188,9 +184,8 @@ class PartnerApi(ApiTransport):
         query: Sequence[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> RawAnswer:
-        """Calls any operation of the API by its method and path; the path may begin with ``/v2``.
-        Returns the answer undecoded. If no operation has this method and path, nothing is sent and
-        RequestRefused is raised."""
+        """Calls an operation of the API and returns its undecoded answer. For an unknown operation,
+        nothing is sent and RequestRefused is raised."""
         operation, values = find_operation(method, path)
         if operation.writes != (body is not None):
             need = "needs a body" if operation.writes else "takes no body"
@@ -200,9 +195,8 @@ class PartnerApi(ApiTransport):
         return await self.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
-        """Returns the service's health. Any answer with a status from 200 to 299 means that the
-        service is well, whatever its body says, because services answer with JSON, text or nothing
-        (contract 13.1)."""
+        """Returns the service's health. Any status from 200 to 299 means well, whatever the body
+        says (contract 13.1)."""
         from swapdesk.wire.health import Health
 
         try:
@@ -213,9 +207,8 @@ class PartnerApi(ApiTransport):
             return Health()
 
     async def openapi(self) -> dict[str, Any]:
-        """Returns the service's OpenAPI document as ordinary JSON values, with Decimals for
-        numbers. The bounds on amounts do not apply here: the document contains no amounts of money,
-        but it may contain bounds such as 1.8e308."""
+        """Returns the service's OpenAPI document as JSON values with Decimals, without the usual
+        bounds on numbers."""
         answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
@@ -236,8 +229,7 @@ class PartnerApi(ApiTransport):
         return await self._call("get_token", path={"id": token_id})
 
     async def list_swaps(self, query: ProviderQuery | None = None) -> list[SwapProvider]:
-        """Returns the providers that ``query`` selects, by default all. Also reads a list inside
-        ``{"swaps": ...}`` (contract 5.14)."""
+        """Returns the providers that ``query`` selects, by default all (contract 5.14)."""
         return await self._call("list_swaps", query=query, wrapped="swaps")
 
     async def get_pair_limits(self, query: PairLimitsQuery) -> PairLimits:
@@ -256,10 +248,9 @@ class PartnerApi(ApiTransport):
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates an order. If the service answers 429 and says when to try again, the request is
-        repeated once, but never at or after ``until``, the time when the quote ends. After
-        :class:`OutcomeUnknown` the order may exist: look for it, and never send the request
-        again."""
+        """Creates an order. A 429 is retried once, never at or after ``until``, when the quote
+        ends. After :class:`OutcomeUnknown` the order may exist: look for it, and never send the
+        request again."""
         return await self._ask("create_exchange", body=request, until=until)
 
     async def create_private_send(
@@ -269,8 +260,8 @@ class PartnerApi(ApiTransport):
         return await self._ask("create_private_send", body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
-        """Creates a group of orders with one request. After :class:`OutcomeUnknown` the orders may
-        exist: look for them in the list, and never send the request again."""
+        """Creates a group of orders. After :class:`OutcomeUnknown` they may exist: look for them,
+        and never send the request again."""
         return await self._ask("create_multi_exchange", body=request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
@@ -279,9 +270,8 @@ class PartnerApi(ApiTransport):
     async def build_multi_transactions(
         self, multi_id: str, request: MultiBuildRequest
     ) -> MultiTransactions:
-        """Builds the transactions that pay the deposits of a group's orders, and returns them for
-        the wallet to sign. Building moves no money. It makes every earlier build that was not
-        submitted invalid, so sign only the newest answer."""
+        """Builds the transactions that pay a group's deposits, for signing. Invalidates every
+        earlier unsubmitted build, so sign only the newest answer."""
         return await self._call(
             "build_multi_transactions", path={"multiId": multi_id}, body=request
         )
@@ -300,10 +290,9 @@ class PartnerApi(ApiTransport):
     async def submit_multi_transactions(
         self, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Submits the signatures for the newest build of a group's transactions. If a build is
-        submitted a second time, the service answers ``NOT_FOUND``. So after ``NOT_FOUND`` or
-        :class:`OutcomeUnknown` the first submission may have worked: read the state of the group,
-        and do not build again."""
+        """Submits the signatures for the newest build. After ``NOT_FOUND`` or
+        :class:`OutcomeUnknown` it may have been submitted already: read the group's state, and do
+        not build again."""
         return await self._call(
             "submit_multi_transactions", path={"multiId": multi_id}, body=request
         )
@@ -312,8 +301,7 @@ class PartnerApi(ApiTransport):
         return await self._call("get_order", path={"serviceId": service_id})
 
     async def list_orders(self, query: OrderQuery | None = None) -> OrderPage:
-        """Returns one page of orders. An order that cannot be decoded is left out and counted in
-        ``skipped``."""
+        """Returns one page of orders. Undecodable ones are counted in ``skipped``."""
         return await read_order_page(await self._call("list_orders", kind=OrderRows, query=query))
 
     async def dex_approve(self, request: ApproveRequest) -> ApproveAnswer:
@@ -328,8 +316,7 @@ class PartnerApi(ApiTransport):
     async def dex_chain_signatures(
         self, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """Sends one signature of a chain of signatures; returns the documents that are to be signed
-        next. Also reads a list inside ``{"chainSignatures": ...}``, which some servers send."""
+        """Sends one signature and returns the documents to sign next."""
         return await self._call(
             "dex_chain_signatures",
             body=request,
@@ -337,8 +324,8 @@ class PartnerApi(ApiTransport):
         )
 
     async def dex_confirm_transaction(self, request: ConfirmTransactionRequest) -> bool:
-        """Reports the order's transaction to the service; returns False if the service does not see
-        the transaction yet."""
+        """Reports an order's transaction to the service. False means that the service does not see
+        it yet."""
         return await self._call("dex_confirm_transaction", kind=StrictBool, body=request)
 
     async def get_rate_limits(self) -> RateLimits:
@@ -363,8 +350,6 @@ class PartnerApi(ApiTransport):
         return await self._call("get_chart", query=query)
 
     async def _call(self, name: str, **asked: Any) -> T:
-        """Calls an operation and returns its result. The result has the type that the operation's
-        entry names, which is also the return type of the calling method."""
         receipt: Receipt[T] = await self._ask(name, **asked)
         return receipt.made
 
@@ -380,9 +365,8 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """Calls an operation and returns its result together with the id of the request. Some
-        servers return the result as the only content, others as the member ``wrapped`` of an
-        object. ``kind`` is the type of the result to decode; if it is None, the operation's own."""
+        """Calls an operation; returns its result and the request's id. Some servers return the
+        result as the member ``wrapped``. ``kind`` None means the operation's own type."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,
@@ -426,8 +410,7 @@ class PartnerApi(ApiTransport):
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:
-    """Returns True if the answer is about another object than the one that was requested: an id in
-    the answer, or in an order of a group's answer, differs from the id in ``path``."""
+    """Returns True if an id in the answer differs from the id in ``path``."""
     for name, asked in path.items():
         member = to_snake(name)
         named = [getattr(result, member, None)]

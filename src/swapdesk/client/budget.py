@@ -36,23 +36,20 @@ KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
 KEPT_SECONDS = 86_400
 
 _LONGEST = 256 * 1024
-"""Size of the file in bytes at which calls too old to count are removed from it. A PRO account
-writes 90 kB a day."""
+"""Size in bytes at which calls too old to count are removed from the file."""
 
 _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """The calls that all processes of a profile made, kept in a file. Each line of the file states
-    one call: its time, in seconds since 1970, and its class. If the file cannot be written or read,
+    """The calls that all processes of a profile made, kept in a file. If the file cannot be used,
     nothing is counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, rate_class: RateClass, at: datetime) -> None:
-        """Counts one call that the service charged at the time ``at``. The call is appended as one
-        short line, so that lines of several processes do not mix."""
+        """Counts one charged call at the time ``at``. Several processes may do so at once."""
         if rate_class not in KEPT:
             return
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -67,8 +64,8 @@ class OwnCalls:
                 self._shorten(at)
 
     def used(self, rate_class: RateClass, seconds: int, at: datetime) -> int:
-        """Returns how many calls of a class were made in the current window. ``seconds`` is the
-        length of the window, and ``at`` is the present time of the service."""
+        """Returns the calls of a class in the current window of ``seconds``. ``at`` is the
+        service's present time."""
         number = int(at.timestamp()) // seconds
         return sum(
             counted is rate_class and moment // seconds == number
@@ -100,9 +97,8 @@ class Window(Enum):
 
 
 class Allowance(Struct, frozen=True):
-    """The use of one window of the rate limits. ``resets_in`` are the seconds until the window
-    ends. ``used`` may exceed ``limit``, because limits may be lowered and other processes may make
-    calls."""
+    """The use of one window of the rate limits. ``resets_in`` is in seconds. ``used`` may exceed
+    ``limit``, since limits change and other programs call."""
 
     window: Window
     limit: int
@@ -115,18 +111,17 @@ class Allowance(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """The rate limit headers of an answer. Of all windows, they describe the one that limits the
-    partner most at present. ``left`` is the number of calls left in that window; ``ends`` is when
-    it ends, in seconds since 1970 by the service's time."""
+    """The rate limit headers of an answer, about the partner's tightest window."""
 
     limit: int
     left: int
+    """The number of calls left in the window."""
     ends: float
+    """The end of the window, in Unix seconds of the service's time."""
 
 
 class Budget:
-    """The counts of calls by class and window. ``now`` returns the service's time; ``own`` counts
-    the calls of all processes of the profile."""
+    """The counts of calls by class and window. ``own`` counts for all processes of the profile."""
 
     def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
         self.now = now
@@ -138,8 +133,7 @@ class Budget:
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
 
     def count(self, rate_class: RateClass) -> None:
-        """Counts one call that the service charged, at the present time. Calls of the class
-        ``NONE`` are not counted."""
+        """Counts one charged call now. The class ``NONE`` is not counted."""
         if rate_class is RateClass.NONE:
             return
         now = self.now()
@@ -152,11 +146,8 @@ class Budget:
             self._used[rate_class, window] = (number, used + 1 if counted == number else 1)
 
     def tell(self, rate_class: RateClass, headers: Mapping[str, str]) -> None:
-        """Stores the rate limit headers of an answer. Call :meth:`count` for the same call first.
-
-        Missing or unreadable headers change nothing. Answers may arrive in another order than they
-        were sent, so within one window the smallest number of calls left is kept.
-        """
+        """Stores the rate limit headers of an answer, after :meth:`count` for the same call.
+        Unreadable headers change nothing. Answers may arrive out of order."""
         limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
         if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
             return
@@ -185,9 +176,8 @@ class Budget:
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Returns the minute, the hour and the day, each with its limit and the number of calls of
-        this process. The tuple is empty until the limits are known, and always empty for reads,
-        because the service does not report their limits."""
+        """Returns the use of the limits per minute, hour and day by this process. Empty until the
+        limits are known, and always for reads."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -202,9 +192,8 @@ class Budget:
         )
 
     def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
-        """Returns :meth:`allowances` with higher counts: they include the calls of all processes of
-        the profile and, if an answer's headers reported them, the calls of the partner's other
-        programs. Use the result for display only."""
+        """Returns :meth:`allowances` including the calls of the profile's other processes and, if
+        known, of other programs. For display only."""
         stated = self._told_now(rate_class)
         shown = []
         for allowance in self.allowances(rate_class):
@@ -220,9 +209,8 @@ class Budget:
         return tuple(shown)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """Returns the window with the fewest calls left, as counted by this process or told by the
-        service; of two windows with equally many, the longer one. Returns None if no limits are
-        known."""
+        """Returns the window with the fewest calls left, as counted here or told by the service;
+        None without known limits."""
         allowances = self._all(RateClass(rate_class))
         return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
 
@@ -231,8 +219,8 @@ class Budget:
         return (*self.allowances(rate_class), *([stated] if stated is not None else []))
 
     def wait_for(self, rate_class: RateClass | str, calls: int = 1) -> float | None:
-        """Returns the seconds until ``calls`` calls may be made; 0 means now. Returns None if
-        ``calls`` exceeds the whole limit of a window, so that waiting never helps."""
+        """Returns the seconds until ``calls`` calls may be made. None means never, because they
+        exceed a whole limit."""
         wait = 0.0
         for allowance in self._all(RateClass(rate_class)):
             if calls > allowance.limit:

@@ -27,9 +27,8 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
 
 MOST_TOKENS = 8
-"""The most token contracts of one transaction that are asked for their decimals. Transactions with
-more contracts are typically airdrops of worthless tokens, so the remaining contracts are not
-asked."""
+"""The most tokens of one transaction whose decimals are read. More are typically airdrops of
+worthless tokens."""
 MOST_DECIMALS = 77
 """The most decimals that are accepted: 10 to a higher power exceeds 256 bits."""
 _DECIMALS = "0x313ce567"
@@ -40,8 +39,7 @@ _AUTHORIZATION_STATE = "0xe94a0102"
 _TRUTHS = {f"0x{value:064x}": bool(value) for value in (0, 1)}
 
 BLOCKS_DEADLINE = 25.0
-"""Deadline in seconds for reading blocks. It is long because a sandbox may first have to start the
-chain."""
+"""Deadline in seconds for reading blocks. A sandbox may first have to start the chain."""
 BLOCKS_AT_ONCE = 50
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
@@ -57,13 +55,12 @@ class Payment(Struct, frozen=True):
     token_id: str | None = None
     """The token's id in the catalogue; None if it is not known."""
     decimals: int | None = None
-    """The token's decimals as its contract states them; None for the coin, and if the contract
-    states none."""
+    """The token's decimals as its contract states them; None for the coin, or if unstated."""
 
 
 class ChainTransaction(Struct, frozen=True):
-    """A transaction on a chain. ``confirmations`` is None while the transaction is in no block. If
-    ``failed`` is True, the transaction moved nothing."""
+    """A transaction on a chain. ``confirmations`` is None before it is in a block. ``failed`` means
+    that it moved nothing."""
 
     chain: str
     hash: str
@@ -72,12 +69,11 @@ class ChainTransaction(Struct, frozen=True):
     at: datetime | None = None
     failed: bool = False
     underpriced: bool = False
-    """True if the transaction is in no block and offers less for gas than the present base fee."""
+    """True if the transaction waits and offers less for gas than the base fee."""
 
 
 class NodeReader:
-    """A JSON-RPC client of the node at ``url``, which belongs to the chain with the short name
-    ``chain``."""
+    """A JSON-RPC client of the node at ``url``, for the chain with the short name ``chain``."""
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
@@ -87,8 +83,8 @@ class NodeReader:
         self._transport = transport
 
     async def transaction(self, text: str, *, solana: bool = False) -> ChainTransaction | None:
-        """Returns the transaction with this hash (on an EVM chain) or signature (on Solana); None
-        if the node does not know it. Raises NodeError."""
+        """Returns the transaction with this hash (EVM) or signature (Solana); None if the node does
+        not know it. Raises NodeError."""
         try:
             return await (self._solana(text) if solana else self._evm(text))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
@@ -100,8 +96,7 @@ class NodeReader:
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
         """Returns True if the payer's authorization with this nonce was executed or cancelled
-        (``authorizationState`` of EIP-3009). Raises NodeError, also if the node serves another
-        chain."""
+        (EIP-3009). Raises NodeError, also for a node of another chain."""
         if await self.chain_id() != chain_id:
             raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
@@ -215,7 +210,6 @@ async def _with_decimals(node: NodeHttp, payments: tuple[Payment, ...]) -> tuple
 
 
 def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
-    """Returns a payment for each account whose balance in lamports grew."""
     gains = [
         _whole(after) - _whole(before)
         for before, after in zip(meta["preBalances"], meta["postBalances"], strict=True)
@@ -224,14 +218,10 @@ def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
 
 
 def _whole(number: object) -> int:
-    """Returns an integer that the node wrote as a number or a text. Raises ValueError for a
-    fraction."""
     return int(str(number))
 
 
 def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
-    """Returns a payment for each token account whose balance grew. The receiver is the owner of the
-    token account."""
     before = {
         balance["accountIndex"]: _whole(balance["uiTokenAmount"]["amount"])
         for balance in meta.get("preTokenBalances") or []
@@ -256,9 +246,8 @@ def _time(seconds: int) -> datetime:
 
 
 class ChainTransfer(Struct, frozen=True):
-    """A transfer of coins or tokens. Addresses and ``token`` (a contract, None for the coin) are in
-    lower case. ``position`` distinguishes transfers of one transaction: the index of the event, or
-    -1 for the coin."""
+    """A transfer of coins or tokens. Addresses are in lower case; ``token`` is None for the coin.
+    ``position`` is the index of the event, or -1 for the coin."""
 
     chain: str
     height: int
@@ -285,15 +274,13 @@ class EvmBlocks(NodeHttp):
         been read."""
 
     async def begin(self) -> None:
-        """Starts the reading: the first block after the present newest one is the first that is
-        read. Raises NodeError."""
+        """Starts the reading after the present newest block. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """Returns the transfers in the blocks since the last call, or since :meth:`begin`, in the
-        order of their blocks. Raises NodeError."""
+        """Returns the transfers in new blocks, in order. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         transfers: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
@@ -303,8 +290,7 @@ class EvmBlocks(NodeHttp):
         return transfers
 
     async def fee(self, transaction_hash: str) -> int | None:
-        """Returns the fee of a transaction in wei; None while the transaction is in no block.
-        Raises NodeError."""
+        """Returns a transaction's fee in wei; None before it is in a block. Raises NodeError."""
         (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None

@@ -22,9 +22,8 @@ class CredentialsError(ValueError):
 
 
 class Credentials(Struct, frozen=True):
-    """The credentials for one service: an API key with its secret; or a partner id, which allows
-    only reading; or neither. If ``pays`` is True, the caller pays for each call and needs neither a
-    key nor a partner id (contract 2.4)."""
+    """The credentials for a service: an API key with its secret, a partner id (read-only), or
+    neither. ``pays`` means payment per call instead (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
@@ -55,12 +54,10 @@ class Credentials(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """True if these credentials allow their owner to create and list orders."""
         return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:
-        """Returns the one header to send: ``Authorization`` if there is an API key, else
-        ``partner-id``; empty without credentials."""
+        """Returns the one header to send; empty without credentials."""
         if self.api_key is not None and self.api_secret is not None:
             return {"Authorization": f"{self.api_key}:{self.api_secret.reveal()}"}
         return {"partner-id": self.partner_id} if self.partner_id is not None else {}
@@ -77,9 +74,8 @@ class Credentials(Struct, frozen=True):
 
 
 def service_url(base_url: str) -> httpx2.URL:
-    """Returns the address of the API, checked and ending in ``/v2``. Raises CredentialsError if it
-    contains a user, query or fragment, or if it does not begin with ``https://``. For an address of
-    this machine, ``http://`` is accepted, too."""
+    """Returns the checked address of the API, ending in ``/v2``. Raises CredentialsError unless it
+    begins with ``https://``, or with ``http://`` for this machine."""
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, ValueError):

@@ -37,14 +37,13 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """Root of the errors of this module. ``definite`` is False only for a writing call that may
-    have been carried out."""
+    """Root of the errors of this module. ``definite`` is False only if a writing call may have been
+    carried out."""
 
     sent: bool = False
     definite: bool = True
     payment: CallAuthorization | None = None
-    """The payment that was signed for the call and sent with it (contract 14); None if no payment
-    was sent."""
+    """The payment signed for the call and sent with it (contract 14), if any."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
         super().__init__(message)
@@ -53,18 +52,16 @@ class ClientError(Exception):
 
 
 class RequestRefused(ClientError):
-    """Raised before anything is sent, if the operation does not exist, a value is not an id, or the
-    body is missing, unexpected or too large."""
+    """Raised before anything is sent: an unknown operation, a value that is no id, or a wrong
+    body."""
 
 
 class Unreachable(ClientError):
-    """Raised if nothing was sent: there was no connection or no TLS, or the deadline passed before
-    the request."""
+    """Raised if nothing was sent: no connection, no TLS, or the deadline passed before."""
 
 
 class NoAnswer(ClientError):
-    """Raised if a reading call was sent but not answered in full: the deadline passed, or the
-    connection was reset or closed early."""
+    """Raised if a reading call was sent but not answered in full."""
 
     sent = True
 
@@ -80,9 +77,8 @@ ANSWER_REASONS = (
 
 
 class AnswerRefused(ClientError):
-    """Raised for an unusable answer: a redirect, a content encoding, too many bytes, invalid JSON,
-    JSON of an unexpected shape, or an answer about another id. ``reason`` is one of
-    ``ANSWER_REASONS``."""
+    """Raised for an unusable answer, such as a redirect, invalid JSON, or one about another object.
+    ``reason`` is one of ``ANSWER_REASONS``."""
 
     sent = True
 
@@ -99,9 +95,8 @@ _NONE: Mapping[str, FieldProblem] = MappingProxyType({})
 
 
 class ApiError(ClientError):
-    """Raised if the service refused the call. Decide by the class or by ``code``, never by the
-    message. ``fields`` say which inputs were refused and why (422), and may be empty. ``message``
-    is safe to show. ``retry_after`` is in seconds, from the header or the body."""
+    """Raised if the service refused the call. Decide by class or ``code``, never by the message,
+    which is safe to show. ``fields`` names refused inputs; ``retry_after`` is in seconds."""
 
     sent = True
 
@@ -124,8 +119,8 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """Returns a copy of this error whose ``retry_after`` is the given one, because a part of
-        the wait that the service asked for is over."""
+        """Returns a copy of this error with this ``retry_after``, after a part of the wait is
+        over."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
@@ -136,15 +131,15 @@ class AccessError(ApiError):
 
 
 class PaymentRequired(ApiError):
-    """Raised if the service wants to be paid for the call (402; contract 14.1). ``required`` is the
-    unchanged header with the terms."""
+    """Raised if the service wants to be paid for the call (contract 14.1). ``required`` is the
+    header with the terms."""
 
     required: str | None = None
 
 
 class NotPaid(ClientError):
-    """Raised if a call that costs money was not paid: the wallet refused to pay, or the desk has no
-    way to pay. ``code`` and ``next`` are those of the refusal. Nothing was signed."""
+    """Raised if a call that costs money was not paid, because the wallet refused or the desk cannot
+    pay. Nothing was signed."""
 
     def __init__(self, words: str, code: str, next_: str) -> None:
         super().__init__(words.rstrip("."))
@@ -153,8 +148,8 @@ class NotPaid(ClientError):
 
 
 class NotFound(ApiError):
-    """Raised for 404. Either the token is disabled, or the object is unknown, belongs to another
-    partner or is older than 48 hours; the service does not distinguish these three."""
+    """Raised for 404: the token is disabled, or the object is unknown, another partner's, or older
+    than 48 hours."""
 
 
 class Conflict(ApiError):
@@ -171,9 +166,8 @@ class ServiceFailed(ApiError):
 
 
 class OutcomeUnknown(ClientError):
-    """Raised if a writing call was sent and no answer says whether it was carried out. Never send
-    the call again automatically: look at the orders first. ``reason`` is the error that made the
-    outcome unknown, for example a :class:`NoAnswer` or a :class:`ServiceFailed`."""
+    """Raised if nothing says whether a writing call was carried out. Never send it again
+    automatically: look at the orders first. ``reason`` is the underlying error."""
 
     sent = True
     definite = False
@@ -197,8 +191,7 @@ class OutcomeUnknown(ClientError):
 
 
 QUOTE_EXPIRED = "QUOTE_EXPIRED"
-"""The code that this program assigns to the error of an expired quote if the service's answer has
-none."""
+"""The code of an expired quote's error if the service's answer has none."""
 
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
@@ -232,9 +225,8 @@ def api_error(
     fields: Mapping[str, FieldProblem] = _NONE,
     retry_after: float | None = None,
 ) -> ApiError:
-    """Returns the error for an answer with an error status. For 4xx, a known ``code`` decides the
-    class; without one, the status does. For 5xx the class is always ServiceFailed, so that a code
-    in the body never makes a failure of the service look like a definite refusal."""
+    """Returns the error for an answer's status and code. A 5xx is always ServiceFailed, so that no
+    code makes it look like a definite refusal."""
     kind: type[ApiError] = ServiceFailed
     if status < 500:
         # The public service calls the end of a floating quote an input that is wrong, and the

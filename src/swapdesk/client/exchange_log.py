@@ -17,9 +17,7 @@ _SECRET_HEADERS = frozenset(
 
 
 class Exchange(Struct, frozen=True):
-    """One attempt at a call, as kept in the log. Bodies longer than the log's limit are shortened.
-    ``outcome`` is the class name of the error that the attempt raised, ``Cancelled``, or empty if
-    it succeeded. ``ms`` is the time from sending the request to the last byte of the answer."""
+    """One logged attempt at a call. Long bodies are shortened."""
 
     number: int
     at: datetime
@@ -35,12 +33,13 @@ class Exchange(Struct, frozen=True):
     answer_body: bytes
     answer_size: int
     ms: float
+    """From sending the request to the last byte of the answer."""
     outcome: str
+    """The class name of the error, ``Cancelled``, or empty for success."""
 
 
 UNRECORDED = frozenset({"health"})
-"""Operations that are not logged. ``health`` is called every second while the service is
-unreachable, and would push all other entries out of the log."""
+"""Operations that are not logged. ``health`` would push all others out of the log."""
 
 
 class ExchangeLog:
@@ -81,8 +80,8 @@ class ExchangeLog:
         outcome: str,
         paid: str = "",
     ) -> None:
-        """Adds one attempt to the log. ``paid`` describes the payment that was signed for the
-        attempt; the log keeps this text instead of the signature."""
+        """Adds one attempt to the log. ``paid`` describes its payment, and is kept instead of the
+        signature."""
         if operation in UNRECORDED:
             return
         self.count += 1

@@ -49,39 +49,35 @@ MAX_PAGES = 100
 
 HELD_BACK = 5_000
 WAITING_EVENTS = 100
-"""The most events that are queued for the consumer of the stream. Handling this many takes a few
-milliseconds of the event loop."""
+"""The most events that are queued for the consumer of the stream."""
 
 
 StreamState = Literal["live", "resuming", "polling", "offline"]
-"""``live``: subscribed, up to date, and something was received within 30 s. ``resuming``:
-connecting or catching up. ``polling``: there is no connection to the stream, but polling the
-service works. ``offline``: neither works."""
+"""``live``: up to date, with something received within 30 s. ``resuming``: connecting or catching
+up. ``polling``: only polling works. ``offline``: neither does."""
 
 
 Source = Literal["stream", "snapshot", "poll"]
-"""How an order was read: ``stream`` by an update of the stream, ``snapshot`` by reading all orders
-after connecting, ``poll`` by polling."""
+"""How an order was read: by an update of the stream, by reading all orders after connecting, or by
+polling."""
 
 
 class OrderSeen(Struct, frozen=True):
-    """An event: an order was read. The same state may be reported several times, and an older state
-    may be reported late."""
+    """An event: an order was read. States may repeat, and an older one may come late."""
 
     order: Order
     source: Source
 
 
 class OrdersListed(Struct, frozen=True):
-    """An event: the whole list of orders was read. ``skipped`` counts the orders that could not be
-    decoded."""
+    """An event: the whole list of orders was read. ``skipped`` counts undecodable ones."""
 
     skipped: int
 
 
 class OrderMissing(Struct, frozen=True):
-    """An event: the service answered 404 for a watched order. The order may still exist, because a
-    404 proves nothing about an order that is less than 48 hours old."""
+    """An event: the service answered 404 for a watched order. A 404 proves nothing about an order
+    younger than 48 hours."""
 
     service_id: str
     at: datetime
@@ -96,9 +92,8 @@ StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged
 
 
 class OrderReading:
-    """A reader of orders. It gets them through ``api`` and passes each order as an event to
-    ``tell``. Only one :meth:`read` runs at a time. Credentials that can only read cannot list
-    orders; with them only the watched orders are read."""
+    """Reads orders and passes each to ``tell``, one :meth:`read` at a time. Read-only credentials
+    read only the watched orders."""
 
     def __init__(
         self,
@@ -117,8 +112,7 @@ class OrderReading:
         self._one_at_a_time = asyncio.Lock()
 
     def watch(self, ids: Iterable[str]) -> bool:
-        """Adds orders to the watched ones. Returns True if at least one of them was not watched
-        before."""
+        """Watches more orders. Returns True if any is new."""
         before = len(self._watched)
         self._watched.update(dict.fromkeys(ids))
         return len(self._watched) > before
@@ -128,12 +122,8 @@ class OrderReading:
             self._watched.pop(service_id, None)
 
     async def read(self, source: Source) -> None:
-        """Reads the list of orders, and then every watched order that was not in the list. Raises
-        ClientError.
-
-        If the service asked for a wait, a call before the wait is over sends nothing and raises the
-        service's last error.
-        """
+        """Reads the list of orders, and each watched order that is not in it. Raises ClientError.
+        While the service asked to wait, sends nothing and raises its last error."""
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
             if self._told_to_wait is not None and left > 0:
@@ -189,8 +179,8 @@ class OrderReading:
 
 
 class PollSchedule:
-    """The times at which orders are polled: every 30 s while the stream is connected, every 10 s
-    while it is not, and sooner on request."""
+    """The times of polling: every 30 s beside a connected stream, otherwise every 10 s, and sooner
+    on request."""
 
     def __init__(self, clock: Clock, times: StreamTimes) -> None:
         self.connected = False
@@ -200,16 +190,15 @@ class PollSchedule:
         self._due = clock.monotonic() + times.poll_down
 
     def ask_within(self, seconds: float) -> None:
-        """Moves the next poll forward, so that it happens within ``seconds`` from now. If the next
-        poll is due sooner anyway, it is not moved."""
+        """Makes the next poll happen within ``seconds``."""
         due = self._clock.monotonic() + seconds
         if due < self._due:
             self._due = due
             self._wake.set()
 
     def asked(self) -> None:
-        """Schedules the next poll one whole interval from now. Call this method when a poll begins
-        and when it ends."""
+        """Puts the next poll a whole interval from now. Call it when a poll begins and when it
+        ends."""
         times = self._times
         interval = times.poll_live if self.connected else times.poll_down
         self._due = self._clock.monotonic() + interval
@@ -222,8 +211,8 @@ class PollSchedule:
 
 
 class Backoff:
-    """The waits between attempts to connect. They grow with each failed attempt and are partly
-    random. A connection that lasted long enough resets them to the shortest wait."""
+    """The waits between attempts to connect: longer after each failure, partly random, reset by a
+    connection that lasted."""
 
     def __init__(self, times: StreamTimes, rng: random.Random) -> None:
         self._times = times
@@ -231,15 +220,13 @@ class Backoff:
         self._failures = 0
 
     def held(self, seconds: float) -> None:
-        """Reports that a connection was live for ``seconds`` before it was lost. If ``seconds`` is
-        at least ``steady_after``, the next wait is the shortest."""
+        """Reports that a connection was live for ``seconds``, which may reset the waits."""
         if seconds >= self._times.steady_after:
             self._failures = 0
 
     def next(self, told: float | None) -> float:
-        """Returns the seconds to wait before the next attempt to connect. ``told`` is the wait that
-        the service asked for, or None. The result is at least as long as ``told`` or
-        ``longest_retry_after``, whichever is shorter."""
+        """Returns the seconds before the next attempt. ``told`` is the wait that the service asked
+        for, respected up to ``longest_retry_after``."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)
@@ -251,12 +238,9 @@ class Backoff:
 
 
 class OrderStream:
-    """An asynchronous iterator of :data:`StreamEvent` that ends only when it is closed.
-
-    If ``url`` is None, the address is derived from the address of ``api``. If the consumer is slow,
-    the stream stops reading from the socket instead of dropping events. ``background`` restarts the
-    stream if it stops because of a defect.
-    """
+    """An iterator of :data:`StreamEvent` that ends only when closed. A slow consumer loses no
+    events. Without ``url``, the address follows from ``api``. ``background`` restarts it after a
+    defect."""
 
     def __init__(
         self,
@@ -272,8 +256,8 @@ class OrderStream:
     ) -> None:
         self.url = url or stream_url(api.url)
         self.refused: str | None = None
-        """The reason why the stream does not try to connect again: an API key is missing, or the
-        service refused the credentials. None as long as the stream still tries."""
+        """Why the stream has stopped connecting: no API key, or refused credentials. None while it
+        tries."""
         self.unusable_frames = 0
         self._credentials = credentials
         self._clock = clock
@@ -289,8 +273,7 @@ class OrderStream:
         self._state: StreamState = "resuming"
         self._heard = clock.monotonic()
         self._live_since: float | None = None
-        """The time when the present connection became live, in monotonic seconds; None while there
-        is no live connection."""
+        """When the connection became live, in monotonic seconds; None without one."""
 
     async def __aenter__(self) -> Self:
         # What was left of an earlier run is read afresh, as after every gap.
@@ -319,9 +302,6 @@ class OrderStream:
 
     @property
     def state(self) -> StreamState:
-        """The present state. A live connection that received nothing for 30 s counts as
-        ``resuming``. Without a connection, 30 s without an answer to a poll count as
-        ``offline``."""
         limit = self._times.quiet_limit
         if self._state == "live":
             quiet = self._clock.monotonic() - self._heard > limit
@@ -329,13 +309,12 @@ class OrderStream:
         return "offline" if self.age() > limit else self._state
 
     def age(self) -> float:
-        """Returns the seconds since the last sign of life of the service: a message or pong of the
-        stream, or an answer to a poll."""
+        """Returns the seconds since the service's last sign of life."""
         return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
-        """Adds orders that are also read one by one at each poll if they are missing from the list,
-        which covers only the last 48 hours."""
+        """Adds orders to read one by one at each poll when the list, which covers 48 hours, lacks
+        them."""
         if self._reading.watch(ids):
             self._polls.ask_within(0.0)
 

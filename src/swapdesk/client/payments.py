@@ -24,11 +24,10 @@ REQUIRED = "payment-required"
 SIGNATURE = "payment-signature"
 RESPONSE = "payment-response"
 PAID_SECONDS = 60.0
-"""Deadline of a paid call in seconds. It is long because the service settles the payment on a chain
-before it answers the call."""
+"""Deadline of a paid call in seconds. The service settles the payment on a chain before it
+answers."""
 BETWEEN_PAYMENTS = 5.0
-"""Seconds to wait before the next payment if the service did not confirm the last payment as
-settled."""
+"""Seconds before the next payment if the last one was not confirmed as settled."""
 VERSION = 2
 MAX_HEADER = 16 * 1024
 MAX_WAYS = 16
@@ -41,25 +40,26 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One of the ways in which the service lets a call be paid for: with ``units`` (base units) of
-    the token ``asset``, sent to ``pay_to``, by a payment that is valid for at most ``seconds``.
-    ``name`` and ``version`` are the token's EIP-712 domain. ``accepted`` is this offer exactly as
-    in the 402 answer; the payment must repeat it."""
+    """One way in which the service lets a call be paid for."""
 
     chain_id: int
     asset: str
+    """The token's contract."""
     units: int
+    """The price in the token's smallest unit."""
     pay_to: str
     seconds: int
+    """The longest time for which the payment may be valid."""
     name: str
+    """Of the token's EIP-712 domain, like ``version``."""
     version: str
     accepted: dict[str, Any]
+    """This offer exactly as received; the payment must repeat it."""
 
 
 class RequiredPayment(Struct, frozen=True):
-    """The content of a 402 answer. ``ways`` are the terms that this program can pay (scheme
-    ``exact`` on an EVM chain). If ``ways`` is empty, ``problem`` says why. ``reason`` is the
-    service's own text, for example why it did not accept a payment."""
+    """The content of a 402 answer. ``ways`` are the terms that this program can pay; if empty,
+    ``problem`` says why."""
 
     ways: tuple[PaymentTerms, ...] = ()
     reason: str = ""
@@ -78,10 +78,7 @@ class Authorization(Struct, frozen=True):
 
 
 class CallAuthorization(Struct, frozen=True):
-    """The payment that was signed for one call, without its signature. Until ``ends``, anybody who
-    has the signature may execute the payment on the chain, whatever the service answered. ``taken``
-    is True if the chain shows that the payment was executed, False if it shows that it was not, and
-    None if the chain has not been read."""
+    """The payment that was signed for one call, without its signature."""
 
     amount: str
     symbol: str
@@ -92,7 +89,9 @@ class CallAuthorization(Struct, frozen=True):
     payee: str
     nonce: str
     ends: datetime
+    """Until then, anybody with the signature may execute the payment."""
     taken: bool | None = None
+    """Whether the chain shows the payment as executed; None if not read."""
 
     @property
     def words(self) -> str:
@@ -103,8 +102,8 @@ class PaysCalls(Protocol):
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """Signs a payment for one call; returns the header that pays and a description of the
-        payment. Raises NotPaid."""
+        """Signs a payment for one call; returns the header and a description of the payment. Raises
+        NotPaid."""
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
         """Reads from the chain whether the payment was executed; returns the payment with ``taken``
@@ -134,8 +133,6 @@ def read_required(header: str | None) -> RequiredPayment:
 
 
 def _terms(entry: Any) -> PaymentTerms | None:
-    """Returns the payment terms in one entry of a 402 answer. Returns None if this program cannot
-    pay them or if they break the protocol."""
     if not isinstance(entry, dict) or entry.get("scheme") != "exact":
         return None
     extra = entry.get("extra")

@@ -48,8 +48,8 @@ class LegSide(Struct, frozen=True):
 
 
 class OrderLeg(Struct, frozen=True):
-    """One leg of an order (one of its swaps), as the exchange knows it. The amount of ``bought`` is
-    what the exchange offers; once the leg is paid out, it is what the exchange paid."""
+    """One swap of an order, as the exchange knows it. ``bought`` has the offered amount and, once
+    paid out, the amount paid out."""
 
     venue: str
     sold: LegSide
@@ -94,14 +94,9 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays to an order's deposit address; returns the transaction hash. By default the exact
-        amount is paid, with the order's memo. ``payer`` names a customer of the sandbox from whose
-        own account the payment is made.
-
-        The sandbox pays an order only once, unless an amount or a memo is given. Raises Unreachable
-        if nothing was sent, and an ApiError for a 4xx, after which nothing was paid. Raises
-        OutcomeUnknown after any other failure, because the payment may have been made.
-        """
+        """Pays an order's deposit, by default exactly, and returns the transaction hash. ``payer``
+        names a customer of the sandbox. After Unreachable or a 4xx nothing was paid; after
+        OutcomeUnknown it may have been."""
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
         return str(answer["hash"])
@@ -109,14 +104,15 @@ class SandboxControl:
     async def give(
         self, chain: str, address: str, amount: Decimal, token: str | None = None
     ) -> str:
-        """Pays coins, or ``token`` (a contract or a symbol) if given, to an address on one of the
-        sandbox's chains; returns the transaction hash. Raises the errors of :meth:`deposit`."""
+        """Pays coins, or ``token`` (contract or symbol), to an address in the sandbox; returns the
+        transaction hash. Raises the errors of :meth:`deposit`."""
         body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
-        """Returns the legs of an order as the exchanges know them. Raises ClientError."""
+        """Returns the legs (the swaps) of an order, as the exchanges know them. Raises
+        ClientError."""
         answer = await self._read("GET", "legs", query={"serviceId": service_id})
         return tuple(map(_leg, answer["legs"]))
 
@@ -136,16 +132,15 @@ class SandboxControl:
         return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
-        """Returns a payment on a chain that the sandbox simulates by a ledger: ``chain``, ``token``
-        (an id), ``to``, ``tag``, ``units`` and ``confirmations``. Returns None if the hash is
+        """Returns a payment on a chain that the sandbox keeps as a ledger; None if the hash is
         unknown. Raises ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         payment = answer.get("transfer")
         return payment if isinstance(payment, dict) else None
 
     async def set_fault(self, name: str, **members: Any) -> None:
-        """Sets the fault with this name. ``members`` are the members of the body of ``POST
-        /faults`` besides the name. Raises ApiError with the reason if the fault cannot be set."""
+        """Sets a fault. ``members`` are further members of the body of ``POST /faults``. Raises
+        ApiError with the reason."""
         await self._read("POST", FAULTS, {"fault": name, **members})
 
     async def clear_faults(self) -> None:
@@ -153,8 +148,7 @@ class SandboxControl:
         await self._read("DELETE", FAULTS)
 
     async def active_faults(self) -> list[dict[str, Any]]:
-        """Returns the active faults. Each is a dictionary with the name (``fault``), the target and
-        the remaining ``times``."""
+        """Returns the active faults, each with name, target and remaining ``times``."""
         answer = await self._read("GET", "state")
         active = answer.get("faults")
         return (
@@ -175,7 +169,6 @@ class SandboxControl:
         body: dict[str, Any] | None = None,
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Sends a request that moves no money, and returns the answer. Raises ClientError."""
         response = await self._send(method, path, body, query)
         answer = _object(response)
         if response.status_code == 200 and answer is not None:
@@ -183,10 +176,8 @@ class SandboxControl:
         raise _failure(response, answer or {})
 
     async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Sends a request that makes a payment, and returns the answer, which names the
-        transaction. Members of ``body`` that are None are not sent. Raises Unreachable if nothing
-        was sent, and an ApiError for a 4xx, after which nothing was paid. Raises OutcomeUnknown
-        after any other failure, because the payment may have been made."""
+        """Sends a request that makes a payment. After Unreachable or a 4xx nothing was paid; after
+        OutcomeUnknown it may have been."""
         given = {name: value for name, value in body.items() if value is not None}
         try:
             response = await self._send("POST", path, given)

@@ -14,8 +14,8 @@ _RESOLUTION = timedelta(seconds=1)
 
 
 class ServerClock:
-    """A :class:`~swapdesk.clock.Clock` that shows the service's time: monotonic time plus an offset
-    that each ``Date`` header corrects. Before the first answer it shows the time of ``base``."""
+    """A :class:`~swapdesk.clock.Clock` that shows the service's time, corrected by each ``Date``
+    header. Until the first, it shows ``base``."""
 
     def __init__(self, base: Clock) -> None:
         self._base = base
@@ -28,9 +28,8 @@ class ServerClock:
         return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
-        """Sets the clock by the ``Date`` header of an answer. ``sent`` and ``received`` are the
-        monotonic seconds at which the request was sent and the answer received. A header that is
-        unreadable or out of range is ignored."""
+        """Sets the clock by an answer's ``Date`` header. ``sent`` and ``received`` are monotonic
+        seconds. An unusable header is ignored."""
         stamp = _parse(date)
         if stamp is None:
             return
@@ -54,8 +53,8 @@ class ServerClock:
         await self._base.sleep(seconds)
 
     def skew(self) -> float | None:
-        """Returns the seconds by which the service's clock is ahead of the base clock; None before
-        the first answer."""
+        """Returns the seconds by which the service is ahead of the base clock; None before the
+        first answer."""
         if self._epoch is None:
             return None
         return (self.now() - self._base.now()).total_seconds()

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 
 KEPT = 10_000
-"""The most orders whose last frame is remembered. If there are more, the order whose last update is
-the oldest is forgotten."""
+"""The most orders whose last frame is remembered."""
 LONGEST = 4 * 1024
 """The most characters that a remembered order may have, not counting its tokens."""
 
@@ -72,21 +71,19 @@ _SEPARATE = {
     for name, field in Order.model_fields.items()
     if isinstance(field.validation_alias, str) and name not in _TOGETHER
 }
-"""The fields of an order that can be decoded without the rest of the order: maps the only wire name
-of each to the name of the field."""
+"""The fields of an order that can be decoded alone: by wire name, the field's name."""
 
 MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64
-"""The most received messages that wait to be read. If more arrive, the connection stops receiving.
-With a smaller number, a busy stream would stop and restart receiving all the time."""
+"""The most received messages that wait to be read. With fewer, a busy stream would stop and restart
+all the time."""
 TURN_SECONDS = 0.01
 """Time in seconds for which messages are read before other tasks of the event loop run."""
 
 
 class _Known(Struct, frozen=True):
-    """The parts of an order's last frame. ``flat`` are the texts of the members other than tokens,
-    in the sequence of the frame. ``tokens`` are two texts for each token member, its name and its
-    value; many orders share these texts. ``order`` is the decoded order."""
+    """The parts of an order's last frame. ``tokens`` are shared texts: a name and a value for each
+    token."""
 
     flat: list[str]
     tokens: tuple[tuple[str, str], ...]
@@ -94,18 +91,16 @@ class _Known(Struct, frozen=True):
 
 
 class OrderFrames:
-    """A reader of the frames of one connection. The frames must be passed to it in the order of
-    their arrival."""
+    """Reads the frames of one connection, in the order of their arrival."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._known: Newest[str, _Known] = Newest(KEPT)
-        """The parts of the last frame of each order. The key is the text of the order's first
-        member."""
+        """The parts of each order's last frame, by the text of the order's first member."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
-        """Returns the decoded frame, or only its order if the frame is an order update. Returns
-        None if the message is unusable."""
+        """Returns the decoded frame, or the order of an order update; None for an unusable
+        message."""
         try:
             data = message.encode()
             if not message.startswith(_HEAD):
@@ -131,10 +126,8 @@ class OrderFrames:
         return frame if frame.data is None else frame.data
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
-        """Splits a frame that was decoded as a whole into the parts to remember; ``data`` is the
-        frame, ``order`` its decoded order. Returns None if the next frame cannot be compared with
-        this one: its text is too long, a member contains a nested value or an escape, or a number
-        is out of bounds."""
+        """Splits a decoded frame into the parts to remember; None if later frames cannot be
+        compared with it."""
         try:
             text = shortened(data, max_bytes=self._max_bytes)
         except NumberError:
@@ -155,9 +148,8 @@ class OrderFrames:
         return _Known(flat, tuple(tokens), order)
 
     def _changed(self, before: _Known, message: str, size: int) -> _Known | None:
-        """Decodes the members of ``message`` that differ from ``before``, the order's last frame;
-        ``size`` is the message's length in bytes. Returns the parts of the new frame; None if the
-        message must be decoded as a whole instead."""
+        """Decodes what differs from the order's last frame; None if the message must be decoded as
+        a whole."""
         flat = _flat(before, message)
         if flat is None or len(flat) != len(before.flat) or size > self._max_bytes:
             return None
@@ -182,8 +174,6 @@ class OrderFrames:
 
 
 def _flat(before: _Known, message: str) -> list[str] | None:
-    """Returns the texts of the members of an order update, except its tokens. Returns None if the
-    message does not contain the same tokens as ``before``, the order's last frame."""
     if not message.endswith(_TAIL):
         return None
     runs: list[str] = []
@@ -209,9 +199,6 @@ def _flat(before: _Known, message: str) -> list[str] | None:
 
 
 def _with(order: Order, news: dict[str, Any]) -> Order:
-    """Returns a copy of the order; ``news`` maps the names of changed fields to their values. The
-    copy shares the set of given fields (``model_fields_set``) with the original, which saves memory
-    when thousands of copies are made in a second."""
     moved = Order.__new__(Order)
     put = object.__setattr__
     put(moved, "__dict__", order.__dict__ | news)
@@ -239,8 +226,8 @@ _socket_log.setLevel(logging.WARNING)
 
 
 class StreamTimes(Struct, frozen=True):
-    """The intervals and limits of the stream, in seconds. A connection that silently died is
-    noticed after ``ping_every + pong_within``."""
+    """The intervals and limits of the stream in seconds. A dead connection is noticed after
+    ``ping_every + pong_within``."""
 
     ping_every: float = 10.0
     pong_within: float = 5.0
@@ -256,9 +243,9 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """Raised if the connection could not be opened or has ended. ``fatal`` is True if the service
-    refused the credentials. ``restarting`` is True if the service closed the connection because its
-    process restarts. ``retry_after`` are the seconds that the service asked to wait, or None."""
+    """Raised if the connection failed or ended. ``fatal``: the credentials were refused.
+    ``restarting``: the service's process restarts. ``retry_after``: the seconds to wait, or
+    None."""
 
     def __init__(
         self,
@@ -287,8 +274,8 @@ class CarriesStreams(Protocol):
     """An HTTP transport that can also open the stream, without a network socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
-        """Opens the stream. Returns a WebSocket connection, or an object with the same methods.
-        Raises InvalidStatus or OSError."""
+        """Opens the stream: a WebSocket, or an object with its methods. Raises InvalidStatus or
+        OSError."""
         ...
 
 
@@ -319,8 +306,8 @@ class OrderSocket:
         on_heard: Callable[[], None],
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
-        """Connects, without retries. Raises SocketLost. If ``transport`` is a
-        :class:`CarriesStreams`, the stream is opened through it, not over the network."""
+        """Connects, without retries. Raises SocketLost. A ``transport`` that
+        :class:`CarriesStreams` replaces the network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         try:
@@ -349,9 +336,8 @@ class OrderSocket:
         await self._guarded(self._connection.send(frame.decode("utf-8")))
 
     async def frames(self) -> AsyncIterator[ServerFrame | Order | None]:
-        """Yields one item for each message: the order of an order update, any other frame, or None
-        if the message is unusable. Raises SocketLost when the connection ends. Other tasks of the
-        event loop run regularly, even if many messages wait."""
+        """Yields each message as an order, another frame, or None if unusable. Raises SocketLost
+        when the connection ends."""
         from websockets.exceptions import ConnectionClosed
 
         loop = asyncio.get_running_loop()
@@ -383,8 +369,8 @@ class OrderSocket:
             self._on_heard()
 
     async def acknowledged(self) -> None:
-        """Waits until the service confirms the subscription, but at most a few seconds, because
-        some services never confirm."""
+        """Waits for the confirmation of the subscription, only a few seconds, because some services
+        never confirm."""
         await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
 
     async def close(self) -> None:
@@ -410,7 +396,6 @@ class OrderSocket:
 
 
 async def _connected(url: str, credentials: Credentials, times: StreamTimes) -> ClientConnection:
-    """Opens the WebSocket over the network, without redirects, proxies or compression."""
     from websockets.asyncio.client import connect
 
     class Straight(connect):

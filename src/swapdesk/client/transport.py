@@ -85,19 +85,13 @@ class RetryPolicy(Struct, frozen=True):
     cap: float = 20.0
     longest_retry_after: float = 60.0
     reading: float = 30.0
-    """The most seconds that all attempts at one reading call may take together. The waits between
-    the attempts are not counted."""
+    """The most seconds for all attempts at one reading call, without the waits between."""
 
     def wait(
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
-        """Returns the seconds to wait before the next attempt; None to give up. ``attempt`` is the
-        number of the attempt that failed with ``error``.
-
-        A writing call is repeated once, and only after a 429 that says when to try again: only this
-        refusal proves that nothing was carried out and that a repeat may succeed. The wait is never
-        shorter than ``Retry-After``.
-        """
+        """Returns the seconds before the next attempt; None to give up. A writing call is repeated
+        once, and only after a 429 that says when: this proves that nothing was carried out."""
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
             return None
@@ -113,8 +107,8 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class Repeat(Struct, frozen=True):
-    """A call that is about to be sent again: attempt ``attempt`` of at most ``of``, after ``wait``
-    seconds, because of ``error``."""
+    """A call about to be sent again: attempt ``attempt`` of ``of``, after ``wait`` seconds, because
+    of ``error``."""
 
     attempt: int
     of: int
@@ -123,14 +117,12 @@ class Repeat(Struct, frozen=True):
 
 
 OnRepeat = Callable[[Repeat], bool]
-"""A function that is called before the wait. If it returns False, the call is not repeated and its
-last error is raised."""
+"""Called before the wait. False prevents the repetition, and the last error is raised."""
 
 
 class RetryBudget:
-    """An allowance of retries that all calls of a client share. Each call adds a tenth of a retry,
-    and each retry uses up one. If a service is down, the allowance keeps a busy desk from sending
-    about three times as many requests as usual."""
+    """An allowance of retries that all calls of a client share, which spares a failing service.
+    Each call adds a tenth of a retry."""
 
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
         self._share = share
@@ -149,8 +141,7 @@ class RetryBudget:
 
 
 class AttemptProgress:
-    """The state of one attempt at a call: whether the request was sent, and which part of the
-    answer was received so far."""
+    """The state of one attempt: whether the request was sent, and what was received."""
 
     def __init__(self, operation: Operation, *, sent: bool) -> None:
         self.operation = operation
@@ -165,17 +156,15 @@ class AttemptProgress:
 
 
 def as_outcome(operation: Operation, error: AnswerRefused | ApiError) -> ClientError:
-    """Returns the error to raise for a failed call. If the operation writes and may have been
-    carried out, this is an :class:`OutcomeUnknown` with ``error`` as its reason; otherwise it is
-    ``error`` itself."""
+    """Returns the error to raise: :class:`OutcomeUnknown` if a writing call may have been carried
+    out, otherwise ``error``."""
     unsure = isinstance(error, AnswerRefused | ServiceFailed) or error.status in _UNSURE_4XX
     return OutcomeUnknown(operation.name, error) if operation.writes and unsure else error
 
 
 def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
-    """Returns the error for a call whose answer is missing or incomplete. It is Unreachable if
-    nothing was sent. If the request was sent, it is OutcomeUnknown for a writing call and NoAnswer
-    for a reading call."""
+    """Returns the error for a missing answer: Unreachable if nothing was sent, else OutcomeUnknown
+    for a writing call and NoAnswer for a reading one."""
     # The texts of other libraries may quote the address with its query; the kind is enough.
     kind = type(error).__name__
     if isinstance(error, _NOT_SENT) or not sent:
@@ -189,8 +178,7 @@ def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
-    """Returns the error for an answer with a status of 400 or above. ``now`` is the service's
-    time."""
+    """Returns the error for a status of 400 or above. ``now`` is the service's time."""
     request_id = request_id_of(headers)
     wait = retry_after(headers.get("retry-after"), now, headers.get("date"))
     try:
@@ -214,8 +202,7 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """Returns the id that the service gave the request in ``x-request-id``; None if there is none
-    or it is not safe to show."""
+    """Returns the service's id of the request; None if missing or not safe to show."""
     return _identity(headers.get("x-request-id"), 128)
 
 
@@ -253,14 +240,9 @@ class RawAnswer(Struct, frozen=True):
 
 
 class ApiTransport:
-    """A client that sends operations over one long-lived connection pool. It raises only errors of
-    :mod:`swapdesk.client.errors`.
-
-    ``base_url`` may end with ``/v2``, which is added if it is missing. ``server`` is a clock that
-    shows the service's time; the default is ``clock``, if that is a :class:`ServerClock`, or a new
-    one based on it. ``transport`` replaces the network, for example by an ASGI app. ``own_calls``
-    counts the charged calls; ``payer`` pays for calls that the service answers with 402.
-    """
+    """Sends operations over one connection pool and raises only :mod:`swapdesk.client.errors`.
+    ``base_url`` may lack ``/v2``. ``transport`` replaces the network; ``payer`` pays for calls that
+    are answered with 402."""
 
     def __init__(
         self,
@@ -291,9 +273,8 @@ class ApiTransport:
         self._paying = asyncio.Lock()
         self._pays_from = 0.0
         self._held: dict[str, tuple[datetime, ApiError]] = {}
-        """Reading operations that must not be sent for a while, because the service asked for a
-        long wait. Each is mapped to the end of the wait, by the service's time, and to the
-        service's refusal."""
+        """Reading operations that the service asked not to send for a while: the end of the wait,
+        by its time, and its refusal."""
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -336,13 +317,8 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """Sends one call and repeats it by the rules of the policy. The operation's deadline
-        applies to each attempt, the policy's time limit to all attempts of a reading call together.
-
-        The call is not repeated at or after ``until``. If the service refused a reading operation
-        and asked for a very long wait, later calls of this operation raise the same refusal,
-        without being sent, until the wait is over.
-        """
+        """Sends one call and repeats it by the policy, never at or after ``until``. While the
+        service's long wait lasts, a reading call is not sent and raises the last refusal."""
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
             free_from, refused = self._held[operation.name]
@@ -402,13 +378,8 @@ class ApiTransport:
         attempt: int,
         unpaid: PaymentRequired,
     ) -> RawAnswer:
-        """Pays the requested amount and sends the call once more. A second payment for the same
-        call is never made, because the first may have been executed although no answer came.
-        Payments of different calls are made one after the other.
-
-        If the service does not confirm the payment as settled, the next payment waits a few
-        seconds: the service may still be settling and would fail on it (contract 14.7).
-        """
+        """Pays what was asked and sends the call once more. Never pays twice for a call, because
+        the first payment may have been executed although no answer came."""
         assert self._payer is not None
         async with self._paying:
             await self._clock.sleep(max(0.0, self._pays_from - self._clock.monotonic()))
@@ -439,8 +410,6 @@ class ApiTransport:
     def _target(
         self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]
     ) -> str:
-        """Returns the path and query of a request. Raises RequestRefused if a value in ``path`` is
-        not an id, even if the operation's own model would accept the value."""
         segments = []
         for segment in operation.path.split("/"):
             name = segment[1:-1] if segment.startswith("{") else None
@@ -544,8 +513,6 @@ class ApiTransport:
     async def _receive(
         self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> None:
-        """Reads one answer from the network and stores it in ``progress``. The body may have at
-        most ``result_limit`` bytes, or ERROR_LIMIT if the answer is an error."""
         anonymous = httpx2.Auth() if operation.access is Access.OPEN else httpx2.USE_CLIENT_DEFAULT
         answer = await self._http.send(request, stream=True, auth=anonymous)
         try:
@@ -578,8 +545,6 @@ class ApiTransport:
 
 
 async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
-    """Yields the body of an answer as it was received, without decoding. If a transport without a
-    network has already read the whole body, it is yielded from memory."""
     if answer.is_stream_consumed:
         yield answer.content
         return
@@ -607,8 +572,6 @@ def refuse_answer(answer: RawAnswer, reason: str, message: str) -> ClientError:
 
 
 def _keep_quiet(*names: str) -> None:
-    """Silences the INFO and DEBUG messages of the loggers with these names, because these messages
-    contain whole URLs."""
     for name in names:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:

@@ -37,9 +37,8 @@ class Severity(StrEnum):
 
 
 class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
-    """One objection or warning of the agent's rules about a payload. ``code`` is the rule's
-    permanent name, ``words`` is the text for the user. ``field`` names the review line that the
-    finding is about, None if it is about no single line."""
+    """An objection or warning of the agent's rules. ``code`` is the rule's permanent name.
+    ``field`` names a review line, None if no single line is concerned."""
 
     PRINTED: ClassVar = {"code": "code", "severity": "severity", "message": "words"}
 
@@ -56,8 +55,7 @@ class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
 def objections(
     findings: Sequence[RuleFinding], severity: Severity = Severity.REFUSE
 ) -> tuple[str, ...]:
-    """Returns the sentences of all findings with this severity. Each sentence ends with the code of
-    its rule."""
+    """Returns the findings of this severity as sentences, each with its rule's code."""
     return tuple(finding.sentence for finding in findings if finding.severity is severity)
 
 
@@ -92,8 +90,8 @@ class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """The change of one balance in a simulation: ``holder`` gains ``units`` of a token in base
-    units, or loses them if ``units`` is negative. ``contract`` is None for the native coin."""
+    """The change of one holder's balance in a simulation, in base units; negative if the holder
+    loses. ``contract`` is None for the native coin."""
 
     PRINTED: ClassVar = {
         "holder": "holder", "symbol": "symbol", "contract": "contract", "units": "written_units",
@@ -107,14 +105,13 @@ class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """The amount in base units as text, because most JSON readers would round a whole number of
-        this size."""
+        """The base units as text: most JSON readers would round so large a number."""
         return str(self.units)
 
 
 class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
-    """The effects that a transaction would have if the chain executed it now, at block ``height``.
-    ``failure`` is the contract's error message, None if the simulation succeeded."""
+    """The effects that a transaction would have at block ``height``. ``failure`` is the contract's
+    error message, None if it succeeds."""
 
     PRINTED: ClassVar = {
         "height": "height", "gas": "gas", "failure": "failure", "changes": "changes",
@@ -127,8 +124,8 @@ class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields that the agent adds to a call to make an EVM transaction. ``gas`` is the gas
-    limit; ``max_fee`` and ``max_priority`` are in wei per unit of gas."""
+    """The fields that the agent adds to an EVM transaction. Both fees are in wei per unit of
+    gas."""
 
     chain_id: int
     nonce: int
@@ -138,9 +135,8 @@ class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Review(Struct, frozen=True, forbid_unknown_fields=True):
-    """The agent's verdict on a payload, shown to the user before signing. A finding of severity
-    REFUSE makes signing impossible. ``phrase`` is what the user has to type to agree; None if a
-    plain yes is enough."""
+    """The agent's verdict on a payload. A finding of severity REFUSE makes signing impossible.
+    ``phrase`` has to be typed to agree; None if a plain yes is enough."""
 
     PRINTED: ClassVar = {
         "title": "title", "digest": "digest", "refused": "refused", "phrase": "phrase",
@@ -190,9 +186,9 @@ _WORDS: Mapping[State, TransactionWord] = {
 
 
 class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
-    """A transaction that the wallet signed. ``nonce`` is None on Solana. ``last_valid_height``, the
-    last block that can contain it, is None on EVM chains. ``replaces`` is the hash of the earlier
-    transaction whose nonce this one reuses with a higher fee, None if there is none."""
+    """A transaction that the wallet signed. ``nonce`` is None on Solana, ``last_valid_height`` on
+    EVM chains. ``replaces`` is the hash of the transaction whose nonce is reused, otherwise
+    None."""
 
     PRINTED: ClassVar = {
         "hash": "hash", "intentId": "intent_id", "purpose": "purpose", "chain": "chain",
@@ -220,12 +216,11 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def word(self) -> TransactionWord:
-        """The state of the transaction in one word, as a screen shows it."""
+        """The state in one word, as screens show it."""
         return cast("TransactionWord", self.code.lower()) if self.code else _WORDS[self.state]
 
     @property
     def final(self) -> bool:
-        """True if the outcome of the transaction can no longer change."""
         return self.state not in OPEN
 
     @property
@@ -234,8 +229,8 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def executed(self) -> bool:
-        """True if the chain executed this transaction, successfully or not. False if it executed
-        another one with the same nonce, or neither."""
+        """True if the chain executed this transaction, successfully or not; False if it executed
+        another one with the same nonce."""
         return self.state is State.DONE or self.code == "FAILED"
 
     @property
@@ -244,9 +239,8 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(Struct, frozen=True, forbid_unknown_fields=True):
-    """A signature of typed data or of a UserOperation, as 0x and 65 bytes (r, s, v of 27 or 28) in
-    hexadecimal. ``taken`` is the most, in base units of the token sold, that all signatures for the
-    intent together allow to be taken."""
+    """A signature of typed data or of a UserOperation, in 0x-hex (r, s, v of 27 or 28). ``taken``
+    is the most, in base units, that all signatures for the intent allow to be taken."""
 
     digest: str
     signature: str
@@ -258,27 +252,24 @@ MAX_ASSETS = 500
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):
-    """The balance of one token in base units. ``units`` is None if the contract did not answer as a
-    token does. ``asset`` has the decimals that the chain states, even if the request had others."""
+    """A token balance: ``units`` in base units, None if the contract did not answer properly.
+    ``asset`` has the decimals that the chain states."""
 
     asset: Asset
     units: int | None
 
 
 class Balances(Struct, frozen=True, forbid_unknown_fields=True):
-    """The balances of one account on one chain, in the order of the request. ``fee`` is what the
-    account must keep to afford the network fee of one payment in the native coin, in that coin's
-    smallest unit. ``fee`` is None if it was not requested or the node states no fees."""
+    """The balances of one account on one chain. ``fee`` is the network fee to keep for one payment,
+    in the native coin's smallest unit; None if not requested or unknown."""
 
     balances: tuple[Balance, ...]
     fee: int | None = None
 
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
-    """An approval: ``spender`` may take ``units`` (base units) of ``token`` at any time. ``venue``
-    is the code of the provider that owns the spender, None if unknown. ``permit2`` is True if the
-    approval was given to ``spender`` through the contract Permit2; only these approvals have an
-    expiry, ``ends``."""
+    """An approval: ``spender`` may take ``units`` (base units) at any time. ``venue`` is the
+    provider's code, None if unknown. Only approvals through Permit2 have an end, ``ends``."""
 
     PRINTED: ClassVar = {
         "token": "token.contract", "symbol": "token.symbol", "spender": "spender",
@@ -296,8 +287,7 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def written_units(self) -> str:
-        """The amount in base units as text, because most JSON readers would round a whole number of
-        this size."""
+        """The base units as text: most JSON readers would round so large a number."""
         return str(self.units)
 
     @property
@@ -306,17 +296,16 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
-    """The nonzero approvals of one account on one chain. ``complete`` is True if every approval
-    that the chain ever recorded was checked. It is False if the node does not return all events or
-    there are too many approvals; then approvals of unknown contracts may be missing."""
+    """The approvals of one account on one chain. If ``complete`` is False, approvals of unknown
+    contracts may be missing."""
 
     allowances: tuple[Allowance, ...]
     complete: bool
 
 
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
-    """The smart account that pays bundles for its owner on one chain. ``address`` is known even
-    before the account exists on the chain."""
+    """The smart account that pays bundles for its owner. ``address`` is known even before the
+    account exists on the chain."""
 
     address: str
     balances: tuple[Balance, ...]

@@ -79,16 +79,9 @@ _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 
 class WalletClient:
-    """One agent process with the wallet of one profile. ``accounts`` are the accounts as the agent
-    last reported them. ``gone`` is the error that says why the agent ended, None while it runs.
-    ``on_locked`` is called if the agent drops the keys without being asked.
-
-    Every request raises AgentGone if the process ended, and Refused (or its subclass
-    WrongPassphrase) if the agent refuses. Every method may be cancelled.
-
-    Requests and answers use socket pairs, because any process of the same user could open a pipe of
-    the desk through ``/proc`` and write into it in the desk's name.
-    """
+    """One agent process with the wallet of one profile. ``gone`` is the error that ended the agent,
+    None while it runs. Every request raises AgentGone if the process ended, and Refused if the
+    agent refuses or cannot read the chain."""
 
     def __init__(
         self,
@@ -118,10 +111,9 @@ class WalletClient:
         on_locked: Callable[[], None] = lambda: None,
         program: Sequence[str] = AGENT,
     ) -> WalletClient:
-        """Starts an agent with ``program`` as its Python arguments and opens the wallet at
-        ``place``; its keys stay locked. ``on_locked`` is called if the agent drops the keys without
-        being asked. Raises AgentMissing if no agent can be started, and Refused if the wallet is
-        not safe to open."""
+        """Starts an agent and opens the wallet, still locked. ``on_locked`` is called if the agent
+        locks the wallet unasked. Raises AgentMissing, and Refused if the wallet is not safe to
+        open."""
         agent = await cls._started(on_locked, program)
         try:
             await agent._is_ready()
@@ -184,14 +176,12 @@ class WalletClient:
     # The conversation
 
     async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
-        """Sends a request and returns the result in the agent's answer. An argument that is a
-        Secret is sent as raw bytes, not as text. Raises AgentGone if the process ended, and Refused
-        if the agent refuses."""
+        """Sends a request and returns its result. A Secret is sent as raw bytes."""
         return (await self.frame(operation, **arguments)).head["done"]
 
     async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
-        """Sends a request like ``ask``, but returns the whole answer frame, including its secrets.
-        The caller has to wipe the secrets."""
+        """Sends a request like ``ask``, but returns the whole answer with its secrets, which the
+        caller has to wipe."""
         if self.gone is not None:
             raise self.gone
         self._last_id += 1
@@ -290,8 +280,8 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Unlocks the keys of ``addresses``, or all keys if ``addresses`` is None. Returns the keys
-        that did not open, each with the reason. Raises WrongPassphrase if none opened."""
+        """Unlocks the keys of ``addresses``, or all if None. Returns the keys that did not open,
+        with reasons. Raises WrongPassphrase if none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, key) for key in answer["closed"])
@@ -301,8 +291,8 @@ class WalletClient:
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
-        """Makes a new key and returns its account, which is unlocked. The first key of a wallet
-        sets its pass phrase; later keys need the same one."""
+        """Makes a private key and returns its unlocked account. The first one sets the wallet's
+        pass phrase; later ones need the same."""
         return await self._added("create", kind=kind, name=name, passphrase=passphrase)
 
     async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
@@ -320,8 +310,7 @@ class WalletClient:
         file_passphrase: Secret | None = None,
     ) -> tuple[ImportChoice, ...]:
         """Returns the addresses that ``material`` (a mnemonic, raw key or key file) leads to,
-        without storing anything. A mnemonic gives one address for each of ``paths``, or for the
-        usual derivation paths if ``paths`` is None."""
+        without storing anything. ``paths`` None means the usual derivation paths."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -342,8 +331,8 @@ class WalletClient:
         *,
         file_passphrase: Secret | None = None,
     ) -> Account:
-        """Stores the key in ``material`` for the address in ``choice``, which ``preview`` returned.
-        Raises Refused if the material leads to a different address."""
+        """Stores the private key for a ``choice`` returned by ``preview``. Raises Refused if
+        ``material`` leads to a different address."""
         return await self._added(
             "import",
             kind=choice.kind,
@@ -357,9 +346,9 @@ class WalletClient:
         )
 
     async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
-        """Returns the plain key of an account: 0x-hex for EVM, the number list of solana-keygen for
-        Solana. ``phrase`` is what the user typed; it has to equal
-        ``accounts.export_phrase(address)``. The caller has to wipe the key."""
+        """Returns the plain private key: 0x-hex for EVM, the numbers of solana-keygen for Solana.
+        ``phrase`` has to equal ``accounts.export_phrase(address)``. The caller has to wipe the
+        result."""
         frame = await self.frame("export", address=address, phrase=phrase, passphrase=passphrase)
         return frame.secrets["key"]
 
@@ -367,8 +356,8 @@ class WalletClient:
         return await self._added("rename", address=address, name=name)
 
     async def set_clock(self, offset: float) -> None:
-        """Tells the agent how many seconds sandbox time is ahead of the wall clock. Has no effect
-        in a live profile."""
+        """Tells the agent by how many seconds sandbox time is ahead. Has no effect in a live
+        profile."""
         await self.ask("clock", offset=offset)
 
     # What may be signed at most
@@ -380,9 +369,8 @@ class WalletClient:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Replaces the wallet's spending policy. Raises Refused with code ``passphrase_needed`` if
-        ``passphrase`` is None and the new policy is not at least as strict as the current one in
-        every respect."""
+        """Replaces the spending policy. Raises Refused (code ``passphrase_needed``) if
+        ``passphrase`` is None and the new policy is in any respect less strict."""
         return await self._told(PolicyStatus, "set_policy", policy=policy, passphrase=passphrase)
 
     # Looking at chains, for which nothing has to be open
@@ -390,9 +378,8 @@ class WalletClient:
     async def balances(
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
-        """Returns what ``address``, an account of the wallet, holds of ``assets`` on ``chain``.
-        With ``fee``, the answer includes the network fee of one payment in the native coin. Raises
-        Refused if the node does not answer or is on the wrong chain."""
+        """Returns the balances of ``assets``. ``fee`` also asks for the network fee of one
+        payment."""
         return await self._told(
             Balances,
             "balances",
@@ -403,8 +390,7 @@ class WalletClient:
         )
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Returns the approvals of ``tokens`` that ``address`` has given on ``chain``. Raises
-        Refused if the node does not answer or is on the wrong chain."""
+        """Returns the approvals that ``address`` has given."""
         return await self._told(
             Allowances,
             "allowances",
@@ -416,32 +402,28 @@ class WalletClient:
     async def revocation(
         self, token: str, spender: str, *, permit2: bool = False
     ) -> TransactionPayload:
-        """Returns the unsigned call that ends the approval of ``token`` for ``spender``. With
-        ``permit2`` it ends an approval given through the contract Permit2."""
+        """Returns the unsigned call that ends an approval; with ``permit2``, one given through the
+        contract Permit2."""
         return await self._told(
             TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
         )
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
-        """Returns the unsigned Solana transaction that ends every delegation (approval) of
-        ``token`` by ``address``. Raises Refused if the node does not answer or is on the wrong
-        chain."""
+        """Returns the unsigned transaction that ends every approval of ``token``."""
         return await self._told(
             SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
         )
 
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """Returns the unsigned Solana transaction that pays the deposit that the user confirmed.
-        Raises Refused if ``promise`` has no deposit, or if the node does not answer or is on the
-        wrong chain."""
+        """Returns the unsigned transaction that pays the confirmed deposit. Raises Refused if none
+        was confirmed."""
         return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
     ) -> SmartAccount:
-        """Returns the smart account owned by ``address`` on ``chain``, with its balances of
-        ``assets``. Raises Refused if the node does not answer or is on the wrong chain, or if the
-        contract that creates smart accounts is not known."""
+        """Returns the smart account of ``address`` with its balances. Raises Refused if there can
+        be none."""
         return await self._told(
             SmartAccount,
             "smart_account",
@@ -460,9 +442,8 @@ class WalletClient:
     async def review(
         self, payload: Payload, promise: Promise, *, replaces: str | None = None
     ) -> Review:
-        """Returns the agent's review of a payload, judged by what the user confirmed (``promise``).
-        ``replaces`` is the hash of a waiting transaction whose nonce the payload reuses with a
-        higher fee; None for a payload with a nonce of its own."""
+        """Returns the agent's review of a payload. ``replaces`` is the hash of a waiting
+        transaction whose nonce the payload reuses; None if it has its own."""
         review = await self._told(
             Review,
             "review",
@@ -473,10 +454,9 @@ class WalletClient:
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Returns the call of a waiting transaction as the agent recorded it, and a new review of
-        it with the same nonce and a higher fee. The call is judged by what the user confirmed when
-        it was first signed. Gas may cost as much as was confirmed then, or ``gas_units`` of the
-        coin's smallest unit if that is more."""
+        """Returns the call of a waiting transaction, and its review with the same nonce and a
+        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` base units if that is
+        more."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -484,9 +464,8 @@ class WalletClient:
     async def sign(
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
-        """Signs the reviewed payload. ``phrase`` is what the user typed if the review asks for a
-        phrase. Returns a Signature for typed data or an operation, otherwise a SignedTransaction,
-        which is recorded but not sent yet."""
+        """Signs the reviewed payload. ``phrase`` is what the user typed, if asked. A
+        SignedTransaction is recorded, but not sent yet."""
         answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
@@ -511,19 +490,16 @@ class WalletClient:
         return await self._told(SignedTransaction, "broadcast", hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
-        """Asks the chain about a transaction and returns its updated record. If the chain does not
-        have the transaction, its bytes are sent again, unless ``resend`` is False."""
+        """Returns the updated record of a transaction. If the chain lacks it, its bytes are sent
+        again, unless ``resend`` is False."""
         return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
-        """Gives up a signed transaction that was never sent, so that it can no longer be sent.
-        Returns its record."""
+        """Gives up, for good, a signed transaction that was never sent. Returns its record."""
         return await self._told(SignedTransaction, "abandon", hash=hash_)
 
 
 def _environment() -> dict[str, str]:
-    """Returns the agent's complete environment: a fixed language, and the file of trusted
-    certificate authorities if the desk has one set."""
     file = authorities()
     return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
 
@@ -531,9 +507,8 @@ def _environment() -> dict[str, str]:
 async def _streams(
     asking: socket.socket, hearing: socket.socket
 ) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """Returns the writer for requests (to ``asking``) and the reader for answers (from
-    ``hearing``). The writer keeps no reference to a frame after writing it, so that the caller can
-    wipe the frame; asyncio's own socket transport would keep one."""
+    """Returns streams that keep no reference to a frame after writing, so that the caller can wipe
+    it."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
@@ -544,10 +519,8 @@ async def _streams(
 
 
 def _refusal(refused: Any) -> Exception:
-    """Returns the exception for the ``refused`` member of an answer: Refused or WrongPassphrase, or
-    AgentGone if the member cannot be read. A code that this desk does not know is replaced by
-    ``defect``. In place of a refusal with code ``defect``, AgentMissing is returned if packages for
-    signing are missing."""
+    """Returns the exception for a refusal in an answer, AgentGone if it cannot be read. An unknown
+    code becomes ``defect``; if signing packages are missing, that becomes AgentMissing."""
     try:
         findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])
@@ -567,8 +540,6 @@ def _how_it_ended(code: int) -> str:
 
 
 def _without_packages() -> AgentMissing | None:
-    """Returns an error that names the packages missing for signing and the command that installs
-    them; None if all are installed."""
     lacking = missing("wallet")
     if not lacking:
         return None

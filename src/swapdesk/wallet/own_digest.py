@@ -39,9 +39,8 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """Returns the 32-byte hash of an ERC-4337 operation (``getUserOpHash``). Raises KeyError,
-    ValueError or OverflowError if the payload is not a valid operation, if a paymaster would pay
-    for it, or if the EntryPoint release is unknown."""
+    """Returns the hash of an ERC-4337 operation (``getUserOpHash``). Raises KeyError, ValueError or
+    OverflowError if it is not valid, has a paymaster, or its EntryPoint release is unknown."""
     operation = payload.operation
     if any(name.startswith("paymaster") for name in operation):
         raise ValueError("somebody else would pay for the operation")
@@ -73,7 +72,6 @@ def _octets(operation: Mapping[str, str], name: str) -> bytes:
 
 
 def _address_word(text: str) -> bytes:
-    """Returns a hexadecimal number or address as 32 bytes, big-endian."""
     return int(text, 16).to_bytes(32, "big")
 
 
@@ -97,9 +95,8 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """Returns ``review`` with ``agreed`` set: True if the desk computes the same digest for
-    ``payload`` as the agent, otherwise False, with a refusing finding added. If the digests differ
-    but the review refuses anyway, ``agreed`` is None and no finding is added."""
+    """Returns ``review`` with ``agreed`` set: True if the desk computes the same digest as the
+    agent. Otherwise False with a refusing finding, or None if the review refuses anyway."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -111,11 +108,8 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """Returns the digest that the agent should have signed for a payload, as 0x-hex, computed by
-    the desk itself; None if that is impossible. ``terms`` are the fields that the agent adds to an
-    EVM transaction. The digest of a Solana transaction is SHA-256 of its message. That of a
-    UserOperation is its hash, even where EIP-191 wraps the hash before signing (EntryPoint
-    v0.7)."""
+    """Returns the digest that the agent should have signed, in 0x-hex, computed by the desk itself;
+    None if impossible. ``terms`` are the fields that the agent adds to an EVM transaction."""
     try:
         match payload:
             case TypedDataPayload():
@@ -156,9 +150,6 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], dept
 
 
 def _declared(types: Mapping[str, Any], name: str) -> str:
-    """Returns the encoded type of an EIP-712 struct, like ``Mail(Person from,string
-    text)Person(address wallet)``: first the struct ``name``, then the structs that it uses, sorted
-    by name."""
     needed, waiting = {name}, [name]
     while waiting:
         for field in types[waiting.pop()]:
@@ -230,8 +221,6 @@ def _headed(base: int, body: bytes) -> bytes:
 
 
 def _solana(transaction: bytes) -> bytes:
-    """Returns SHA-256 of the message of a serialized Solana transaction, which comes after its
-    signatures. Raises ValueError for 128 signatures or more."""
     count = transaction[0]
     if count >= 0x80:
         raise ValueError("more signatures than a transaction has room for")

@@ -60,8 +60,8 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """An order's deposit as the user confirmed it: ``units`` to ``address`` until ``expires``. A
-    paid API call has one too, with the values from its 402 response."""
+    """A deposit as the user confirmed it: ``units`` (base units) to ``address`` until ``expires``.
+    A paid API call has one too."""
 
     order_id: str
     """The order's id; for a paid API call the name of the call's operation."""
@@ -78,10 +78,8 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """The deposits that one signature pays at once: by a UserOperation, on Solana by a transaction.
-    All are in one token, and in the order of their group (the orders paid together). ``multi_id``
-    is the group's id. A group may need several signatures for one token; ``part`` is the number of
-    this one, from 0."""
+    """The deposits, all in one token, that one signature pays at once. ``multi_id`` is the id
+    shared by their orders; ``part`` numbers the signatures for one token, from 0."""
 
     multi_id: str
     part: int
@@ -96,18 +94,16 @@ class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a smart account pays its owner: exactly the amounts ``taken`` in this order, then
-    ``prepaid``, the wei that the EntryPoint contract holds for the account's gas. ``prepaid`` is 0
-    if that wei stays in the EntryPoint."""
+    """What a smart account pays its owner: the amounts ``taken``, then ``prepaid``, the wei held
+    for its gas by the EntryPoint. ``prepaid`` 0 leaves that wei there."""
 
     taken: tuple[TakenOut, ...]
     prepaid: int = 0
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user confirmed for one swap; the agent compares each payload with it. The account
-    pays on ``chain``, and the output arrives at ``recipient`` on ``chain_out``. The promise ends at
-    ``valid_until``."""
+    """What the user confirmed for one swap; the agent compares each payload with it. The output
+    arrives at ``recipient`` on ``chain_out``."""
 
     intent_id: str
     account: str
@@ -146,20 +142,17 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bundled(self) -> tuple[DepositPromise, ...]:
-        """The deposits that a bundle pays in one payload, in their order; empty if no bundle was
-        confirmed."""
+        """The deposits that one payload pays together; empty if no bundle was confirmed."""
         return () if self.bundle is None else self.bundle.deposits
 
     @property
     def deposits(self) -> tuple[DepositPromise, ...]:
-        """Every deposit that the user confirmed to be paid: the single one, then those of the
-        bundle. Empty if there are none."""
+        """Every confirmed deposit, single or in a bundle."""
         return self.bundled if self.deposit is None else (self.deposit, *self.bundled)
 
     @property
     def taken(self) -> tuple[TakenOut, ...]:
-        """The token amounts that a withdrawal pays, without the wei held by the EntryPoint. Empty
-        if no withdrawal was confirmed."""
+        """The token amounts that a withdrawal pays, without the EntryPoint's wei."""
         return () if self.withdrawal is None else self.withdrawal.taken
 
     @property
@@ -169,9 +162,8 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """The position of a document in a chain of signatures, that is, among the documents that are
-    signed one after another for one swap. ``step`` counts from 0; ``total`` is the number of steps.
-    ``key`` identifies the chain."""
+    """The position of a document among those signed one after another for one swap. ``step`` counts
+    from 0; ``key`` identifies the sequence."""
 
     key: str
     step: int
@@ -200,9 +192,8 @@ class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """A serialized Solana transaction in base64, which other signers may have signed already.
-    ``last_valid_height`` is the last block height at which it can be executed, None if its maker
-    did not state one."""
+    """A serialized Solana transaction in base64, perhaps partly signed. ``last_valid_height`` is
+    the last block height for its execution, None if not stated."""
 
     purpose: Purpose
     transaction: str
@@ -210,9 +201,8 @@ class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OperationPayload(Struct, frozen=True, forbid_unknown_fields=True):
-    """An unsigned UserOperation of ERC-4337 in its JSON-RPC form, as the service wrote it. It is
-    hashed for the contract ``entry_point`` of release ``version`` (like "0.7") on the chain with
-    ``chain_id``. A hash that comes with the operation is ignored."""
+    """An unsigned ERC-4337 UserOperation in its JSON-RPC form. ``version`` is the EntryPoint's
+    release, like "0.7". A hash that comes with it is ignored."""
 
     purpose: Purpose
     operation: dict[str, str]

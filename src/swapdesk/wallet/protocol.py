@@ -157,10 +157,9 @@ class WalletError(Exception):
 
 
 class AgentGone(WalletError):
-    """Raised if the agent's process ended or its answers cannot be understood. The last request may
-    or may not have been carried out: ``WalletClient.transactions`` of a new agent shows which.
-    ``said`` is the end of the process's standard error, with anything that could be a secret
-    removed."""
+    """Raised if the agent ended or cannot be understood. The last request may have been carried
+    out: ``WalletClient.transactions`` of a new agent shows that. ``said`` is the end of standard
+    error, without secrets."""
 
     def __init__(self, words: str, said: tuple[str, ...] = ()) -> None:
         super().__init__(words)
@@ -168,9 +167,8 @@ class AgentGone(WalletError):
 
 
 class AgentMissing(WalletError):
-    """Raised if no agent could be started or it cannot use keys, for example because the optional
-    packages for signing are not installed. ``mend`` is the command that installs the missing
-    packages, empty if no command helps."""
+    """Raised if no agent could be started or it cannot use keys. ``mend`` is the command that
+    installs missing packages, empty if no command helps."""
 
     def __init__(self, words: str, mend: str = "") -> None:
         super().__init__(words)
@@ -199,7 +197,7 @@ class WrongPassphrase(Refused):
 
 
 class FrameError(Exception):
-    """Raised for bytes that are not a valid frame. The conversation cannot continue after them."""
+    """Raised for bytes that are not a valid frame; the connection is then unusable."""
 
 
 class Frame(Struct, frozen=True):
@@ -212,9 +210,8 @@ class Frame(Struct, frozen=True):
 def encode_frame(
     head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
 ) -> bytearray:
-    """Returns the bytes of a frame with this head and these secrets. The caller has to wipe the
-    bytes after writing if they hold secrets. Raises FrameError if the frame or a secret is larger
-    than the other side accepts."""
+    """Returns the bytes of a frame; the caller has to wipe them after writing if they hold secrets.
+    Raises FrameError if frame or secret is too large."""
     held = dict(secrets or {})
     whole = (
         {**head, "secrets": {name: len(secret) for name, secret in held.items()}} if held else head
@@ -249,8 +246,8 @@ _READER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse
 
 
 def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
-    """Returns two numbers from the 8 bytes before a frame: how many bytes follow, and how many of
-    these are the head. Raises FrameError if a size is out of bounds."""
+    """Returns, from the 8 bytes before a frame, how many bytes follow and how many of these are the
+    head. Raises FrameError if out of bounds."""
     size, head = _PREFIX.unpack(prefix)
     if size > MAX_FRAME or head > size:
         raise FrameError("a frame of impossible size")
@@ -258,9 +255,8 @@ def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 
 
 def decode_frame(body: bytearray, head: int) -> Frame:
-    """Returns the frame in ``body``, the bytes after its two length fields; its first ``head``
-    bytes are the JSON head. Wipes the secrets in ``body``. Raises FrameError if the frame cannot be
-    read."""
+    """Returns the frame in ``body``, whose first ``head`` bytes are the JSON head. Wipes the
+    secrets in ``body``. Raises FrameError."""
     try:
         words = bytes(memoryview(body)[:head])
         refuse_deep(words)
@@ -321,8 +317,8 @@ def from_json(kind: type[S], value: object) -> S:
 
 
 def payload_to_json(payload: Payload) -> dict[str, Any]:
-    """Returns the payload as a JSON object together with the name of its kind. A typed-data
-    document is sent as JSON text, so that each number keeps its digits."""
+    """Returns the payload as JSON with its kind. A typed-data document becomes JSON text, so that
+    each number keeps its digits."""
     kind = next(name for name, form in _PAYLOADS.items() if isinstance(payload, form))
     if not isinstance(payload, TypedDataPayload):
         return {"kind": kind, "payload": to_json(payload)}
@@ -332,8 +328,8 @@ def payload_to_json(payload: Payload) -> dict[str, Any]:
 
 
 def payload_from_json(value: object) -> Payload:
-    """Returns the payload in a JSON object made by ``payload_to_json``. Raises MessageError if its
-    kind is unknown or its content does not fit the kind."""
+    """Returns the payload in the JSON of ``payload_to_json``. Raises MessageError if its kind is
+    unknown or its content does not fit."""
     if not isinstance(value, dict) or value.get("kind") not in _PAYLOADS:
         raise MessageError("a payload of no known kind")
     payload: Payload = from_json(_PAYLOADS[value["kind"]], value.get("payload"))

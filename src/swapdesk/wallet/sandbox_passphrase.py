@@ -13,9 +13,8 @@ FILE = "wallet.passphrase"
 
 
 def sandbox_passphrase(places: ProfilePlaces) -> Secret:
-    """Returns the pass phrase of the sandbox profile at ``places``. If there is none yet, it is
-    generated and stored in a file (mode 0600). Raises UnsafePlace if other users could read the
-    file."""
+    """Returns the pass phrase of a sandbox profile, generated and stored if there is none. Raises
+    UnsafePlace if other users could read the file."""
     private_directory(places.root)
     path = places.root / FILE
     with contextlib.suppress(FileExistsError):

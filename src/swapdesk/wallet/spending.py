@@ -23,9 +23,8 @@ RULE = "POLICY_"
 
 
 class SpendWindow(StrEnum):
-    """The span over which a limit counts. HOUR and DAY slide: they are the last 60 minutes and the
-    last 24 hours. PAYMENT is a single payment. CALL is a single paid API call; such a limit
-    replaces the highest price per call that the API contract allows (14.10)."""
+    """The span over which a limit counts. HOUR and DAY slide: the last 60 minutes, the last 24
+    hours. A CALL limit replaces the highest price of an API call in the contract (14.10)."""
 
     CALL = "call"
     PAYMENT = "payment"
@@ -51,8 +50,7 @@ class PolicyChain(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyToken(Struct, frozen=True, forbid_unknown_fields=True):
-    """A token that the policy names. It is identified by ``chain_id`` and ``contract`` (None for
-    the chain's native coin). ``decimals`` converts its amounts to base units. ``symbol`` and
+    """A token that the policy names. ``contract`` is None for the native coin. ``symbol`` and
     ``chain`` are only shown."""
 
     PRINTED: ClassVar = {
@@ -75,8 +73,8 @@ def _scale(decimals: int) -> Fraction:
 
 
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
-    """A limit on what may leave within ``window``: ``most`` whole tokens of ``token``, or ``most``
-    USD over all tokens if ``token`` is None."""
+    """A limit on what may leave within ``window``: ``most`` whole tokens, or ``most`` USD over all
+    tokens if ``token`` is None."""
 
     window: SpendWindow
     most: Decimal
@@ -84,7 +82,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def token_key(self) -> TokenKey | None:
-        """The key of the limited token; None for a limit in USD."""
+        """Identifies the limited token; None for a limit in USD."""
         return None if self.token is None else self.token.key
 
     @property
@@ -97,7 +95,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> Fraction:
-        """The limit in base units of its token, or in USD for a limit in USD."""
+        """The limit in base units of its token, or in USD."""
         return Fraction(self.most) * _scale(0 if self.token is None else self.token.decimals)
 
 
@@ -109,7 +107,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> Fraction:
-        """The price of one base unit of the token, in USD."""
+        """USD for one base unit of the token."""
         return Fraction(self.usd) / _scale(self.token.decimals)
 
 
@@ -147,9 +145,8 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of a limit is used now and how much is left, both in the limit's unit (tokens or
-    USD). ``used`` is None and ``left`` is 0 if the use cannot be computed, because something signed
-    has no upper bound, or no price."""
+    """The used and unused parts of a limit, in tokens or USD. If the use has no upper bound or no
+    price, ``used`` is None and ``left`` 0."""
 
     PRINTED: ClassVar = {
         "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",
@@ -162,9 +159,8 @@ class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
-    """The spending policy and the current use of its limits. ``policy`` is None if none was ever
-    set. ``problem`` says why the policy cannot be applied, so that nothing is signed; None if all
-    is well."""
+    """The spending policy (None if none was ever set) and the use of its limits. While ``problem``
+    is set, nothing is signed."""
 
     policy: SpendingPolicy | None
     uses: tuple[LimitUse, ...] = ()
@@ -172,8 +168,7 @@ class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
-    """True if ``new`` is at least as strict as ``old`` in every respect, so that it refuses
-    everything that ``old`` refuses."""
+    """True if ``new`` refuses everything that ``old`` refuses."""
     limits = {limit.key: limit.exact for limit in new.limits}
     if any(limit.key not in limits or limits[limit.key] > limit.exact for limit in old.limits):
         return False
@@ -205,14 +200,14 @@ def _within(
     old: tuple[Entry, ...] | None,
     key: Callable[[Entry], object] = str,
 ) -> bool:
-    """True if the list ``new`` allows nothing that ``old`` does not: each entry of ``new`` has the
-    same ``key`` as an entry of ``old``. A list that is None allows everything."""
+    """True if each entry of ``new`` has the ``key`` of an entry of ``old``. A list that is None
+    allows everything."""
     return old is None or (new is not None and {*map(key, new)} <= {*map(key, old)})
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
-    """Returns the amount with thousands separators and without trailing zeros, like ``1,000.5``. A
-    Fraction is rounded up to ``decimals`` places; a Decimal keeps every digit."""
+    """Returns the amount like ``1,000.5``. A Fraction is rounded up to ``decimals`` places; a
+    Decimal keeps every digit."""
     if isinstance(value, Fraction):
         whole = -(-value.numerator * 10**decimals // value.denominator)
         value = Decimal(f"{whole}e-{decimals}")

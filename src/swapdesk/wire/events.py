@@ -22,7 +22,7 @@ PING_SECONDS = 30
 SLOW_READER_SECONDS = 30
 SLOW_READER_FRAMES = 256
 SLOW_READER_BYTES = 1024 * 1024
-"""Waiting bytes at which the service disconnects a slow reader of the stream, if they persist for
+"""The service disconnects a reader of the stream for which this many bytes wait for
 SLOW_READER_SECONDS."""
 LAST_WORD_SECONDS = 5
 

@@ -15,8 +15,8 @@ Memo = Annotated[str, Identity(64)]
 
 
 class PrivateSendRequest(LegFilters):
-    """Body of ``POST /exchanges/private-send``. Options that differ from the quote's reprice a
-    floating quote; a fixed quote is then refused (contract 7.11)."""
+    """Body of ``POST /exchanges/private-send``. If its options differ from the quote's, a floating
+    quote is priced anew and a fixed one refused (contract 7.11)."""
 
     quote_id: QuoteId
     address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]

@@ -18,9 +18,8 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):
-    """A response object. Fields that are None are not written, unless they are in ``NULLABLE``.
-    ``REQUIRED`` lists the wire names that the specification requires; without it, the fields that
-    are always written."""
+    """A response object. Fields that are None are not written, unless in ``NULLABLE``. ``REQUIRED``
+    lists the wire names that the specification requires; None means all that are always written."""
 
     model_config = ConfigDict(
         extra="ignore",

@@ -51,7 +51,7 @@ class LegProviders(RequestModel):
 
 
 class RouteFilters(RequestModel):
-    """Filters for the routes of an order or a whole group; an order's own come first.
+    """Filters for the routes of an order or a whole group; an order's own take precedence.
     ``only_swaps`` lists the only allowed providers. ``in_leg``, ``out_leg`` and rotation apply to
     private routes."""
 
@@ -174,9 +174,9 @@ class UserOperation(WireModel):
 
 
 class EvmTransactionData(WireModel):
-    """What a wallet signs to have deposits paid, and the call that funds the smart account (``to``,
-    ``data``, ``value`` in wei, ``token_amount``). The wallet computes the hash of
-    ``user_operation`` itself; never trust ``user_op_hash``."""
+    """What a wallet signs to have deposits paid, and the call (``to``, ``data``, ``value`` in wei)
+    that funds the smart account. The wallet computes the hash of ``user_operation`` itself, never
+    trusting ``user_op_hash``."""
 
     user_op_hash: Hash32
     to: EvmAddress

@@ -33,8 +33,8 @@ class RateClass(StrEnum):
     EXCHANGE = "exchange"
     """Limits the orders that are really created. Refused and repeated requests do not count."""
     ATTEMPT = "attempt"
-    """Limits all requests to create orders, whatever their result. As high as READ, but counted
-    separately."""
+    """Limits all requests to create orders, whatever their result. The limit equals that of READ,
+    but is counted separately."""
 
 
 class Operation(Struct, frozen=True):

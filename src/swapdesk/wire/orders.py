@@ -57,7 +57,7 @@ class DisplayStatus(StrEnum):
 
 
 class LegStatus(IntEnum):
-    """The numeric state of one leg; the member's name is its label."""
+    """The numeric state of one leg (a swap of the order); the member's name is its label."""
 
     NEW = 0
     WAITING = 1
@@ -79,9 +79,9 @@ def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
 
 
 class Order(WireModel):
-    """An order as details, the list and the stream return it. The amount to pay in is exactly
-    ``in_amount``. ``expires`` is the deposit's deadline and does not lock the rate. Prefer
-    ``display_status``, which only moves forward."""
+    """An order as the service returns it everywhere. Pay in exactly ``in_amount``. ``expires`` is
+    the deposit's deadline and does not lock the rate. Prefer ``display_status``, which only moves
+    forward."""
 
     NULLABLE = frozenset({"receiverTag"})
     REQUIRED = frozenset({"serviceId", "status"})
@@ -162,8 +162,8 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, raw: Any) -> Any:
-        """Removes a null name of a field where another name has a value. Otherwise a deposit tag
-        could be missed and the money lost."""
+        """Removes a field's empty name if another of its names has a value. Otherwise a deposit tag
+        could be missed, and the money lost."""
         if not isinstance(raw, dict):
             return raw
         hiding = [

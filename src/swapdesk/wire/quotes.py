@@ -149,8 +149,8 @@ class RouteOptions(LegFilters):
 
 
 class QuoteQuery(RouteOptions):
-    """Parameters of ``GET /quotes``. Equal tokens require ``types=private``. ``swaps`` lists the
-    only allowed providers and excludes private routes (contract 6.15)."""
+    """Parameters of ``GET /quotes``. If both tokens are the same, ``types=private`` is required.
+    ``swaps`` lists the only allowed providers and excludes private routes (contract 6.15)."""
 
     amount: Annotated[QueryNumber, Field(gt=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
@@ -186,7 +186,7 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair by route type; a type may be null (contract 6.1)."""
+    """The limits of a pair for each route type, which may be null (contract 6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 

@@ -39,7 +39,7 @@ pays the owner."""
 
 class Taking(Struct, frozen=True):
     """What one signature allows to leave the account: up to ``units`` base units of the token sold,
-    which the address ``by`` can take. ``by`` is empty if the payload itself moves the units."""
+    taken by the address ``by``. ``by`` is empty if the payload itself moves them."""
 
     units: int
     by: str = ""
@@ -57,8 +57,8 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns how much of the token sold a payload lets leave the account. ``claim`` is the
-    payload's decoded content. The result has 0 units if the payload cannot take that token."""
+    """Returns how much of the token sold a payload lets leave the account: 0 units if it cannot
+    take that token."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -91,9 +91,8 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns (address, allows). ``address`` is the party that can take the token because of this
-    payload; empty if no other party is involved. ``allows`` is False if that party needs an
-    allowance from another signature."""
+    """Returns (address, allows). ``address`` can take the token because of this payload; empty if
+    nobody else can. ``allows`` is False if that party needs an allowance from another signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -104,8 +103,8 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns an identifier for a document, made from its nonce. Of several documents with the same
-    identifier, the chain executes only one. Returns None for a document without a nonce."""
+    """Returns an identifier made from a document's nonce, None without a nonce. Of several
+    documents with the same identifier, the chain executes only one."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -116,8 +115,7 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
     """Returns the most that all these signatures together can take, in base units. ``signed`` has
-    (identifier, taking) of each signature. Of several takings with the same identifier, only the
-    largest counts."""
+    (identifier, taking) pairs; of equal identifiers only the largest taking counts."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:
@@ -127,8 +125,7 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
 
 
 class PastSignature(Struct, frozen=True):
-    """One signature that the agent gave out earlier. ``key``, ``step``, ``total`` and ``complete``
-    are set for a document or UserOperation, ``hash``, ``code`` and ``nonce`` for a transaction."""
+    """One signature that the agent gave out earlier."""
 
     content: bytes
     """The hash that identifies what was signed (``Claim.content``)."""
@@ -152,8 +149,8 @@ class PastSignature(Struct, frozen=True):
 
     @property
     def spent(self) -> bool:
-        """True if the signature can no longer have any effect: its transaction was replaced or
-        never sent, or its blockhash on Solana has expired."""
+        """True if the signature can no longer have any effect: its transaction was replaced, never
+        sent or has expired."""
         # Not even after a failure: a node can report a wrong one, and the money would leave twice.
         if self.code == "LOST":
             return self.chain_id is None
@@ -169,8 +166,7 @@ PaidCall = tuple[int | None, str | None, str]
 
 
 class Policy(Struct, frozen=True):
-    """What the profile allows for one key on one chain. Key, intent and node have to agree with its
-    ``chain_id`` and ``genesis_hash``."""
+    """What the profile allows for one signing key on one chain."""
 
     account: str
     """The key's address."""
@@ -192,14 +188,12 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's own smart account, even if that is not created yet. None if
-        the profile has no smart accounts or the chain is Solana."""
+        """The address of the account's smart account, even if the chain has no such contract yet.
+        None without smart accounts and on Solana."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
-        """Returns the contracts of a provider, named by its code in the quote; an empty tuple if
-        the code is None."""
         return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
@@ -216,8 +210,8 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns a number for each word of 32 bytes in ``data``, a contract's answer. Returns None
-    unless there are exactly ``count`` words."""
+    """Returns the numbers in ``data``, a contract's answer of 32-byte words; None unless there are
+    exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -239,14 +233,13 @@ class GasPlan(Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """The most that the transaction can cost for gas, in wei."""
+        """The highest cost of gas for the transaction, in wei."""
         return self.limit * self.fee
 
 
 class Facts(Struct, frozen=True):
-    """What the chain answered for one decision, all of it read after the payload came. A field is
-    None if it could not be read or is not needed; ``problem`` says why something could not be
-    read."""
+    """What the chain answered for one decision. A field is None if it could not be read or is not
+    needed; ``problem`` says why something could not be read."""
 
     now: datetime
     """The time by the agent's clock."""
@@ -281,23 +274,21 @@ class Facts(Struct, frozen=True):
 
     @property
     def executed(self) -> Simulation | None:
-        """The simulation if the transaction succeeded in it; None if it failed or was not
-        simulated."""
+        """The simulation; None if the transaction failed in it or was not simulated."""
         simulation = self.simulation
         return None if simulation is None or simulation.failure is not None else simulation
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
-        """Returns the numbers that a call returned. None if the call was not answered or did not
-        return exactly ``count`` words of 32 bytes."""
+        """Returns the numbers that a call returned; None if it was not answered or did not return
+        exactly ``count`` 32-byte words."""
         return words_of(self.answers.get(read), count)
 
 
 def needed(
     claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
 ) -> tuple[set[str], set[Read]]:
-    """Returns two sets that say what the rules need from an EVM chain for this payload: the
-    addresses whose code is read, and the calls to make. Everything in both sets is read in one
-    batch."""
+    """Returns what the rules need from an EVM chain for this payload: the addresses whose code is
+    read, and the calls to make."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
     code = {str(party.value) for party in parties}
     if claim.contract is not None:
@@ -319,9 +310,8 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the confirmed tokens that are on the paying chain. Their decimals are used to convert
-    the payload's amounts. Empty if the payload signs no confirmed amount, for example if it ends an
-    allowance."""
+    """Returns the confirmed tokens on the paying chain. Empty if the payload signs no confirmed
+    amount, for example if it ends an allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -340,8 +330,8 @@ def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
 
 
 def operation_nonce_read(claim: Claim) -> Read | None:
-    """Returns the call that reads the next nonce for a UserOperation from its EntryPoint; None if
-    the operation does not have exactly one nonce and one sender."""
+    """Returns the call that reads a UserOperation's next nonce from its EntryPoint; None unless the
+    operation has exactly one nonce and one sender."""
     nonces = [nonce for _, nonce in claim.numbers("nonce")]
     senders = [sender for _, sender in claim.texts("smart account")]
     if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
@@ -351,14 +341,14 @@ def operation_nonce_read(claim: Claim) -> Read | None:
 
 @lru_cache(maxsize=1024)
 def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
-    """Returns a read-only call of ``method`` with these arguments. Calls are cached, because
-    several rules make the same one, in the review and again before the signature."""
+    """Returns a read-only call of ``method``. Calls are cached, because several rules make the same
+    one."""
     return Read(contract, method.call(*arguments))
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
     """Returns a pair for each nonce of the payload: the nonce, and the call that asks the chain
-    whether it is unused. ``owner`` is the address of the signing account."""
+    whether it is unused."""
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
@@ -381,7 +371,7 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
 
 def unused_read(signed: PastSignature) -> Read | None:
     """Returns the call that asks the chain whether a document signed earlier is still unused. None
-    for a document that never expires, and for a transaction."""
+    for a transaction and for a document that never expires."""
     taking = signed.taking
     if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
         return None
@@ -433,8 +423,7 @@ class Case(Struct, frozen=True):
 
 
 class Objection(Struct, frozen=True):
-    """An objection of a rule in words. ``field`` is the payload's field that it is about, None if
-    it is about the whole payload."""
+    """An objection of a rule in words. ``field`` is None if it concerns the whole payload."""
 
     words: str
     field: ClaimField | None = None
@@ -444,9 +433,8 @@ Objections = Iterator[Objection]
 
 
 class Rule(Struct, frozen=True):
-    """A rule of the gate. ``code`` is its permanent name. ``binds`` has the meanings of the fields
-    that the rule compares with what the user confirmed. The review tells the user which fields no
-    rule compares."""
+    """A rule of the gate. ``code`` is its permanent name; ``binds`` has the meanings of the fields
+    that the rule compares with what the user confirmed."""
 
     code: str
     severity: Severity
@@ -458,16 +446,14 @@ class Rule(Struct, frozen=True):
 
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that turns a function into a rule: each objection that the function
-    yields makes the gate refuse. ``code`` names the rule; ``binds`` are the meanings of the fields
-    that it compares."""
+    """Returns a decorator that makes a rule of a function: each objection that the function yields
+    makes the gate refuse."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 
 
 def warns(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that turns a function into a rule: each objection that the function
-    yields is shown as a warning. ``code`` names the rule; ``binds`` are the meanings of the fields
-    that it compares."""
+    """Returns a decorator that makes a rule of a function: each objection that the function yields
+    is shown as a warning."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.WARN, frozenset(binds), check)

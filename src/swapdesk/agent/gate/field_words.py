@@ -57,8 +57,6 @@ def _said(promised: str) -> FieldWords:
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
-    """Returns an amount of the payload in words: in whole tokens if it is an amount of ``asset``,
-    otherwise in base units."""
     if not isinstance(field.value, int):
         return plain(field.value)
     claim = case.claim
@@ -247,8 +245,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """Returns the confirmed deposit that a field of a bundle's payment belongs to: the first
-    payment belongs to the first deposit, and so on. None if there are fewer deposits."""
+    """Returns the confirmed deposit that belongs to a field of a bundle's payment; None if fewer
+    deposits were confirmed."""
     deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), len(deposits))
@@ -303,8 +301,8 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """Returns the confirmed payment that a field of a withdrawal belongs to: the first call belongs
-    to the first confirmed payment, and so on. None if there are fewer payments."""
+    """Returns the confirmed payment that belongs to a field of a withdrawal; None if fewer payments
+    were confirmed."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

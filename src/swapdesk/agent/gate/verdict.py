@@ -193,8 +193,6 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
-    """True for a memo that no rule compares with what the user confirmed. Only the memo of a
-    deposit is compared; the memo of a swap is only a label."""
     if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
@@ -209,8 +207,8 @@ contracts."""
 
 
 def spelled_in(value: Any, field: str = "") -> Any:
-    """Returns ``value``, which is a promise, a policy or a part of one, with every EVM address in
-    checksum form. ``field`` is the name of the field that ``value`` is in."""
+    """Returns ``value``, a promise, a policy or a part of one, with every EVM address in checksum
+    form."""
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):
@@ -231,10 +229,8 @@ _BLOCK = timedelta(milliseconds=400)
 
 
 def judge(case: Case) -> Review:
-    """Applies every rule of the gate to the payload in ``case`` and returns the review: the
-    findings, a line for each field, and the phrase to type. Rules are applied even after one has
-    refused, so that all reasons are shown. ``digest`` is the hash of the payload's content; ``id``
-    is empty until the caller sets it."""
+    """Applies every rule of the gate to the payload, even after one has refused, and returns the
+    review. The caller sets the review's ``id``."""
     case = replace(case, promise=spelled_in(case.promise), policy=spelled_in(case.policy))
     findings = tuple(
         RuleFinding(
@@ -275,8 +271,6 @@ def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Revi
 
 
 def _valid_until(case: Case) -> datetime:
-    """Returns the time until which the review may be signed: the earliest expiry of the user's
-    confirmation, the orders, the blockhash and the payload."""
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires

@@ -44,7 +44,7 @@ def amount(units: int, asset: Asset) -> str:
 
 def moment(seconds: int, now: datetime) -> str:
     """Returns a time (Unix seconds) and how far it is from ``now``, like ``14:22:11, 19m 41s
-    left``. The date is included if it is not the date of ``now``."""
+    left``."""
     if not 0 <= seconds <= LAST_SECOND:
         return "no end"
     then = datetime.fromtimestamp(seconds, UTC)

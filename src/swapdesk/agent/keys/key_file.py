@@ -95,9 +95,8 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the key with a library other than OpenSSL. OpenSSL refuses a small scrypt
-        parameter r together with a large n, although RFC 7914 allows it and the example of keystore
-        v3 has it."""
+        """Derives the encryption key without OpenSSL, which refuses a small r together with a large
+        n, as in the example of keystore v3."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -134,9 +133,8 @@ Derivation = Scrypt | Pbkdf2
 
 
 def read_derivation(name: object, parameters: object) -> Derivation:
-    """Returns the key derivation that a key file states: ``name`` and ``parameters`` are its fields
-    ``kdf`` and ``kdfparams``. Raises Refused if one of the two cannot be read, or if the derivation
-    would cost too much memory or time."""
+    """Returns the key derivation that a key file states in ``kdf`` and ``kdfparams``. Raises
+    Refused if it is unreadable or too expensive."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
@@ -189,8 +187,8 @@ def _wrong_passphrase() -> Refused:
 
 
 def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, Any]:
-    """Returns the ``crypto`` part of a keystore v3 that holds ``secret``, encrypted with ``key``.
-    ``scrypt`` is the derivation by which ``key`` was made from the pass phrase."""
+    """Returns the ``crypto`` part of a keystore v3 that holds ``secret``. ``scrypt`` is the
+    derivation that made ``key`` from the pass phrase."""
     held = key.reveal()
     start = os.urandom(16)
     ciphertext = _cipher(held[:16], start).encrypt(secret.reveal())
@@ -205,8 +203,6 @@ def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, 
 
 
 def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns two parts of a key file: its ``crypto`` object, and the cipher's parameters in that
-    object. Raises Refused if they are missing or the file is not encrypted with ``cipher``."""
     if not isinstance(crypto, dict):
         raise Refused("key_file", "the key file has no encrypted part")
     parameters = crypto.get("cipherparams")
@@ -242,7 +238,7 @@ def _cipher(key: bytearray, start: bytes) -> Any:
 
 def fixed_bytes(text: object, length: int) -> bytes:
     """Returns the ``length`` bytes that ``text`` has in hexadecimal, with or without 0x. Raises
-    Refused if it is not such a text."""
+    Refused otherwise."""
     if type(text) is not str or _HEX.fullmatch(text) is None:
         raise Refused("key_file", "the encrypted part of the key file cannot be read")
     digits = text.removeprefix("0x")
@@ -267,8 +263,8 @@ def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) ->
 
 
 class Sealed:
-    """The ``crypto`` part of a Solana key file, encrypted with AES-256-GCM, checked but not opened
-    yet. Raises Refused if it cannot be read."""
+    """The encrypted ``crypto`` part of a Solana key file (AES-256-GCM). Raises Refused if it cannot
+    be read."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-256-gcm")
@@ -280,8 +276,8 @@ class Sealed:
         self._tag = fixed_bytes(crypto.get("tag"), 16)
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
-        """Returns the decrypted 32 bytes. ``key`` is the key derived from the pass phrase. Raises
-        Refused if ``key`` is wrong or if ``bound``, the plain part of the file, was changed."""
+        """Returns the decrypted 32 bytes. Raises Refused if ``key`` (derived from the pass phrase)
+        is wrong or ``bound``, the file's plain part, was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
@@ -308,9 +304,8 @@ class KeyFile(Struct, frozen=True):
         return self._crypto.derivation
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """Returns the 32 bytes of the private key (EVM) or of its seed (Solana). ``key`` is the key
-        derived from the pass phrase. Raises Refused if ``key`` is wrong or the plain part of the
-        file was changed."""
+        """Returns the 32 bytes of the private key (EVM) or seed (Solana). Raises Refused if ``key``
+        (derived from the pass phrase) is wrong or the file was changed."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
@@ -322,8 +317,8 @@ class KeyFile(Struct, frozen=True):
 
 
 def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> bytes:
-    """Returns the content of a new key file that holds ``secret``. ``key`` encrypts it and was
-    derived from the pass phrase by ``scrypt``."""
+    """Returns the content of a new key file for ``secret``, encrypted with ``key``, which
+    ``scrypt`` derived from the pass phrase."""
     bound = _bound(account)
     about: dict[str, Any] = {
         "profile": account.profile,
@@ -352,8 +347,8 @@ def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: S
 
 
 def read_key(name: str, content: bytes) -> KeyFile:
-    """Returns the key file parsed from its ``name`` and ``content``. Raises Refused if it was not
-    written by this wallet or cannot be read."""
+    """Returns the key file parsed from its ``name`` and ``content``. Raises Refused if it is
+    unreadable or not written by this wallet."""
     whole = _object(content)
     about = whole.get("swapdesk")
     if not isinstance(about, dict):
@@ -451,9 +446,8 @@ _PREFIXES = ("evm-", "solana-")
 
 
 class KeyDirectory:
-    """The key files of one profile. The directory has mode 0700, the files 0600, all belong to this
-    user, and none is a link. Raises UnsafePlace if the directory is not like that. A file that is
-    not like that is listed as unusable."""
+    """The key files of one profile. Raises UnsafePlace unless the directory belongs to this user,
+    has mode 0700 and is no link. An unsafe key file is listed as unusable."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)
@@ -489,8 +483,8 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file and syncs it to disk, then stores the account's name. Raises
-        FileExistsError if the file exists."""
+        """Writes a new key file durably, then stores the account's name. Raises FileExistsError if
+        the file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
         keep_names(self.path)
@@ -535,8 +529,8 @@ class WalletLock:
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Takes the lock unless this process has it already, and returns True if it has it now.
-        Every call tries again, because the desk that held the lock may have ended."""
+        """Takes the lock and returns True if this process has it now. A later call may succeed,
+        because the other desk may have ended."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

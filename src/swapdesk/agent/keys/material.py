@@ -145,8 +145,8 @@ None stands for the derivation of solana-keygen, which has no path."""
 
 
 class KeyMaterial(Struct, frozen=True):
-    """A key that is not stored yet. ``secret`` has 32 bytes: the private key (EVM) or its seed
-    (Solana). ``path`` is the derivation path of a key from a mnemonic, otherwise None."""
+    """A private key that is not stored yet. ``secret`` has 32 bytes; on Solana they are the seed.
+    ``path`` is None unless the key comes from a mnemonic."""
 
     kind: Kind
     address: str
@@ -156,8 +156,8 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """Returns the address that belongs to ``secret``, a private key (EVM) or seed (Solana). Raises
-    Refused if ``secret`` is not valid for this kind."""
+    """Returns the address of ``secret``, a private key (EVM) or seed (Solana). Raises Refused if
+    ``secret`` is not valid."""
     if len(secret) != 32:
         raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())
@@ -183,8 +183,8 @@ def fresh(kind: Kind) -> KeyMaterial:
 
 
 def from_mnemonic(words: SecretBytes, kind: Kind, path: str | None) -> KeyMaterial:
-    """Returns the key at ``path`` of a BIP-39 phrase without an additional BIP-39 passphrase.
-    Raises Refused if the phrase or the path is not valid."""
+    """Returns the private key at ``path`` of a BIP-39 phrase that has no additional passphrase.
+    Raises Refused if phrase or path is not valid."""
     if path is None and kind is Kind.EVM:
         raise Refused("bad_key", "an EVM key needs its path")
     if path is not None and not _is_path(kind, path):
@@ -201,9 +201,6 @@ def _is_path(kind: Kind, path: str) -> bool:
 
 
 def _phrase(pasted: SecretBytes) -> str:
-    """Returns the words of a phrase that was pasted as a list, a table or a sentence, with single
-    blanks between them. Numbered words are sorted by their numbers. Raises Refused if a BIP-39
-    phrase cannot have that many words."""
     drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
     tokens = _TOKEN.findall(drawn)
     words = [token for token in tokens if not token.isdigit()]
@@ -226,8 +223,6 @@ def _phrase(pasted: SecretBytes) -> str:
 
 
 def _of_phrase(character: str) -> str:
-    """Returns a letter, combining mark or digit unchanged, an empty text for an invisible
-    character, and a blank for any other character."""
     category = unicodedata.category(character)
     if category[0] in "LM" or character in string.digits:
         return character
@@ -241,8 +236,8 @@ def _text(secret: SecretBytes) -> str:
 
 
 def _require_listed(phrase: str) -> None:
-    """Raises Refused unless the phrase is valid with one of the BIP-39 word lists. The message
-    names the positions of wrong words, never the words."""
+    """Raises Refused unless the phrase is valid with a BIP-39 word list. The message has positions
+    of wrong words, never the words."""
     from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_account.types import Language
 
@@ -290,8 +285,8 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
 
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
-    """Returns the EVM key written as 64 hexadecimal digits, which may be grouped and in quotes.
-    Raises Refused if the text is not such a key."""
+    """Returns the EVM private key written as 64 hexadecimal digits, which may be grouped and
+    quoted. Raises Refused for any other text."""
     bare = _bare(text).strip(f"<>()[]{{}}{_MARKS}")
     match = _RAW.fullmatch(bare)
     if match is None:
@@ -308,8 +303,6 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
 
 
 def _bare(text: SecretBytes) -> str:
-    """Returns a pasted text without blanks, line breaks and invisible characters, and without
-    quotes around it."""
     plain = unicodedata.normalize("NFKC", _text(text))
     return "".join(
         character for character in plain if unicodedata.category(character) not in _BLANK
@@ -317,8 +310,8 @@ def _bare(text: SecretBytes) -> str:
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
-    """Returns the EVM key in the content of a keystore v3 file. Raises Refused if the file cannot
-    be read or the pass phrase is wrong."""
+    """Returns the EVM private key in a keystore v3 file. Raises Refused if the file is unreadable
+    or the pass phrase wrong."""
     file = read_foreign_keystore(bytes(content.reveal()))
     key = file.derivation.derive(passphrase)
     try:
@@ -329,8 +322,8 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
-    """Returns the Solana key in a text that has its seed and public key: the 64 numbers of a file
-    of solana-keygen, or the base58 text that wallets export. Raises Refused for any other text."""
+    """Returns the Solana key in a text: the 64 numbers of solana-keygen, or base58 as wallets
+    export it. Raises Refused for any other text."""
     bare, text = _bare(content), _text(content).strip("\ufeff")
     if not bare.startswith("["):
         return _solana(_base58_bytes(bare), "the key")

@@ -157,13 +157,8 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def evm_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset], *more: Request
 ) -> tuple[tuple[Balance, ...], list[Any]]:
-    """Returns the account's balances with the decimals that each token's contract states, and the
-    answers to the additional requests ``more``, all read in one batch. Raises Refused if the node
-    does not answer.
-
-    A token whose contract does not state its decimals has the balance None, because the decimals of
-    a token list could be wrong.
-    """
+    """Returns the balances, and the answers to the requests in ``more``. A token whose contract
+    does not state its decimals has the balance None. Raises Refused if the node does not answer."""
     asked = [
         balance_of(account)
         if asset.contract is None
@@ -198,9 +193,6 @@ def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
 async def _solana_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
 ) -> tuple[Balance, ...]:
-    """Returns the account's balances of the native coin and of the tokens in ``assets``. A token's
-    balance is the sum over all token accounts of the owner. Raises Refused if the node does not
-    answer."""
     held: dict[str | None, int] = {}
     decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with chains.asking(link) as client:
@@ -223,8 +215,8 @@ gas."""
 
 
 async def payment_fee(client: EvmClient) -> int | None:
-    """Returns the network fee to reserve for one payment in the native coin, in wei, from the
-    node's own figures and with a margin for rising prices. None if the node states no fees."""
+    """Returns the network fee to reserve for one payment in the native coin, in wei, with a margin.
+    None if the node states no fees."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
     except NodeError:
@@ -232,15 +224,13 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """Returns the lamports that an account has to keep for one payment in SOL: the fee with a
-    margin, and the minimum balance of an account. Raises Refused if the node does not answer."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
 
 async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with an account's smart account: its balances, its deposit in the EntryPoint, and
-    whether it exists. All of it is read in one batch."""
+    """Answers with an account's smart account: balances, deposit in the EntryPoint, and whether it
+    exists."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
         raise Refused("other_chain", f"there are no smart accounts on {link.name}")
@@ -277,8 +267,8 @@ def _smart_account(place: WalletPlace, owner: str) -> str:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the unsigned call by which a smart account pays its owner the amounts that the
-    user confirmed. Raises Refused if no withdrawal was confirmed."""
+    """Answers with the unsigned call by which a smart account pays its owner the confirmed amounts.
+    Raises Refused without a confirmed withdrawal."""
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
@@ -321,8 +311,8 @@ signature."""
 
 
 class _Pair(Struct, frozen=True):
-    """A token and a spender that may have an allowance of the token. ``granted`` is True if the
-    allowance is recorded in Permit2, False if it is recorded in the token's contract."""
+    """A token and a spender that may have an allowance of it. ``granted`` is True for an allowance
+    in Permit2, False for one in the token's contract."""
 
     token: str
     spender: str
@@ -352,8 +342,6 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _evm_allowances(
     opened: OpenedWallet, link: ChainLink, account: str, tokens: Sequence[Asset]
 ) -> Allowances:
-    """Returns the allowances that ``account`` has given for these tokens on an EVM chain. Raises
-    Refused if the node does not answer or is on the wrong chain."""
     chains, place = opened.chains, opened.place
     by_contract = {
         checksummed(token.contract): token for token in tokens if token.contract is not None
@@ -394,9 +382,8 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with ``decimals``, which its contract states. If ``decimals`` is None, the
-    returned token has 0 decimals and a symbol like ``base units of USDC``, so that its allowance
-    can still be listed."""
+    """Returns the token with its contract's decimals; if these are None, as a token counted in base
+    units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -416,8 +403,6 @@ def _allowance(
 async def _told(
     chains: Chains, link: ChainLink, account: str, tokens: list[str]
 ) -> tuple[list[_Pair], bool]:
-    """Returns every token and spender that the chain's approval events name for the account, and
-    True if the node returned all events."""
     owner = "0x" + "00" * 12 + account[2:].lower()
     asked = [
         _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
@@ -451,8 +436,8 @@ def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
 
 
 def _pair(log: Log, owner: str) -> _Pair | None:
-    """Returns the token and spender that an approval event of this owner names; None for any other
-    event. ``owner`` is the address as an event topic."""
+    """Returns the token and spender in an approval event of this owner (an address as an event
+    topic); None for any other event."""
     topics = log.topics
     if len(topics) < 3 or topics[1] != owner:
         return None
@@ -475,9 +460,8 @@ async def _solana_allowances(
     tokens: Sequence[Asset],
     makers: dict[str, str],
 ) -> Allowances:
-    """Returns the delegations (allowances) of the account's token accounts for these tokens.
-    ``makers`` maps the Solana keys of providers to provider codes. Raises Refused if the node does
-    not answer or is on the wrong chain."""
+    """Returns the delegations of the account's token accounts for these tokens. ``makers`` maps
+    providers' Solana keys to provider codes."""
     by_mint = {token.contract: token for token in tokens if token.contract is not None}
     async with chains.asking(link) as client:
         token_list = await token_accounts(client, account.address)
@@ -518,7 +502,7 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     """Answers with the unsigned transaction that ends every delegation of a token. Raises Refused
-    if the account has none of the token."""
+    if there is none."""
     account, link = _looked_at(opened, frame)
     _require_solana(account, link)
     async with opened.chains.asking(link) as client:
@@ -531,9 +515,8 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Answers with the unsigned Solana transaction that pays the confirmed deposit of an order. It
-    has the newest blockhash, and the account pays its fee. The memo is the order's, or the order's
-    id if the order has none, so that two equal payments are never the same transaction."""
+    """Answers with the unsigned Solana transaction that pays an order's confirmed deposit. If the
+    order has no memo, its id becomes the memo, so that no two payments are the same transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
@@ -564,8 +547,6 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """Returns the instructions that pay the deposit. If tokens are paid and the deposit address is
-    a wallet, the first instruction creates the wallet's token account unless that exists."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

@@ -51,8 +51,8 @@ def block_hash(answer: Any) -> str:
 
 
 def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
-    """Returns the numbers in a contract's answer, one for each word of 32 bytes. None unless there
-    are exactly ``count`` words."""
+    """Returns the numbers in a contract's answer of 32-byte words; None unless there are exactly
+    ``count`` words."""
     return words_of(told(octets, answer), count)
 
 
@@ -63,8 +63,7 @@ TOKEN_PROGRAMS = (
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
-    """Returns one item for each token program: the node's list of the owner's accounts under that
-    program."""
+    """Returns the node's lists of the owner's token accounts, one for each token program."""
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
@@ -82,8 +81,8 @@ async def program_of(client: SolanaClient, address: str) -> str | None:
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """Returns the address of the token program that owns a mint. Raises Refused if ``mint`` is not
-    a mint of a known token program."""
+    """Returns the address of the token program that owns a mint. Raises Refused if there is no
+    known one."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
         raise Refused("bad_request", "this is no token of the chain")
@@ -111,9 +110,9 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """The chains of a profile, by short name. ``genesis`` is called with a chain's short name; it
-    returns the hash of the chain's first block as recorded at the first signature, or None if this
-    wallet has not signed on the chain."""
+    """The chains of a profile, by short name. Methods that ask a node raise Refused if it does not
+    answer or is on the wrong chain. ``genesis`` returns the recorded hash of a chain's first block
+    or None."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -125,21 +124,21 @@ class Chains:
 
     def link(self, name: str, kind: Kind) -> ChainLink:
         """Returns the chain with this short name. Raises Refused if the profile has no such chain
-        or the chain is of another kind."""
+        of this kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
             raise Refused("other_chain", f"this profile has no node of the chain {name[:32]!r}")
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain with this short name if its EVM id is ``chain_id`` (None for Solana).
-        Returns None if there is no such chain or its id differs."""
+        """Returns the chain with this short name; None if there is none with the EVM id
+        ``chain_id`` (None for Solana)."""
         link = self._links.get(name)
         return link if link is not None and link.chain_id == chain_id else None
 
     def with_id(self, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain with this EVM id; with ``chain_id`` None, the Solana chain. Returns
-        None if the profile has no such chain."""
+        """Returns the chain with this EVM id (None for Solana); None if the profile has no such
+        chain."""
         return next((link for link in self._links.values() if link.chain_id == chain_id), None)
 
     def evm(self, link: ChainLink) -> EvmClient:
@@ -153,9 +152,8 @@ class Chains:
         return self._solana[link.name]
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
-        """Returns one answer for each request to the node of an EVM chain. The answer to a request
-        that the node refused is an EvmRefused. Raises Refused if the node does not answer or is on
-        the wrong chain."""
+        """Returns the node's answer to each request, an EvmRefused for each that the node
+        refused."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -172,8 +170,7 @@ class Chains:
 
     @asynccontextmanager
     async def asking(self, link: ChainLink) -> AsyncIterator[SolanaClient]:
-        """A context manager that yields a client for the node of a Solana chain. Raises Refused if
-        the node does not answer or is on the wrong chain."""
+        """Yields a client for the node of a Solana chain."""
         genesis = self._genesis(link.name)
         try:
             if genesis and await self.solana(link).genesis_hash() != genesis:
@@ -183,9 +180,8 @@ class Chains:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
-        """Returns the decimals of each token (contract or mint) as the chain states them; None for
-        a token that states none. Raises Refused if the node does not answer or is on the wrong
-        chain."""
+        """Returns the decimals of each token as the chain states them; None for a token that states
+        none."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
                 return [await _mint_decimals(client, token) for token in tokens]
@@ -197,8 +193,7 @@ class Chains:
         ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """Returns the symbol that a token's contract on an EVM chain states; None if it states
-        none. Raises Refused if the node does not answer or is on the wrong chain."""
+        """Returns the symbol that a token's EVM contract states; None if it states none."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 
@@ -209,9 +204,7 @@ def _another_chain(link: ChainLink) -> Refused:
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
     """Raises Refused if a sandbox key would sign for a live chain, or a live key for a sandbox
-    chain. A sandbox may imitate a real chain and its id; for such an id, only keys created in the
-    sandbox may sign, because they hold no money on the real chain. ``genesis`` is the hash of the
-    chain's first block."""
+    chain. Only keys created in the sandbox may sign where it imitates a real chain."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
             raise Refused("other_chain", "a key of the sandbox never signs for the main network")

@@ -14,10 +14,8 @@ _PT_DENY_ATTACH = 31
 
 
 def confine(parent: int) -> bool:
-    """Forbids core files, debuggers and signals from the keyboard. Makes this process end when the
-    desk, which has the process id ``parent``, ends: by a signal on Linux, elsewhere when the pipe
-    closes. Returns False if the desk has ended already. Raises OSError if debuggers cannot be kept
-    out."""
+    """Forbids core files, debuggers and keyboard signals, and makes this process end with the desk.
+    Returns False if the desk has ended already. Raises OSError if debuggers cannot be kept out."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -43,8 +41,8 @@ def confine(parent: int) -> bool:
 
 
 def place_of(error: BaseException) -> str:
-    """Returns the type of an exception and the line of this program that raised it, without the
-    exception's message, which could quote secrets."""
+    """Returns the type of an exception and the line that raised it, without the message, which
+    could quote secrets."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
@@ -69,9 +67,8 @@ def say_no_more_than_types() -> None:
 
 
 def take_pipes() -> tuple[int, int]:
-    """Returns the descriptors of the pipes from and to the desk. Standard input and output are
-    redirected to the null device, so that a ``print`` in a library cannot write between two
-    frames."""
+    """Returns the descriptors of the pipes from and to the desk. Standard input and output become
+    the null device, so that no ``print`` corrupts a frame."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

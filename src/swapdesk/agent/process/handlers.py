@@ -149,8 +149,6 @@ async def export(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
-    """Returns the key in the form that other programs import: 0x-hex for EVM, the 64 numbers of
-    solana-keygen for Solana. Wipes ``key``."""
     if kind is Kind.EVM:
         written = SecretBytes(b"0x" + key.reveal().hex().encode())
     else:
@@ -214,8 +212,8 @@ def _status(opened: OpenedWallet) -> PolicyStatus:
 
 
 async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Sets the spending policy. Without a pass phrase, the new policy must be at least as strict as
-    the current one. The first policy always needs the pass phrase, which seals it."""
+    """Sets the spending policy. Without a pass phrase, only a policy at least as strict as the
+    current one is accepted. The first policy always needs the pass phrase."""
     written = frame.head.get("policy")
     policy = _checked(from_json(SpendingPolicy, written))
     _refuse_odd_digits(written)
@@ -234,9 +232,7 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy states other decimals for a token than the token's chain. With
-    ``sealing`` False, tokens of the current policy are not checked again, so that lowering a limit
-    needs no node."""
+    """Raises Refused if the policy states other decimals for a token than its chain."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:
@@ -309,8 +305,6 @@ def _bad(words: str) -> Refused:
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """Returns the policy with its addresses in checksum form. Raises Refused if an entry is there
-    twice or has a value out of range."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
@@ -351,8 +345,6 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
 
 
 def _refuse_odd_digits(written: Any) -> None:
-    """Raises Refused unless every amount in ``written``, the policy as JSON, is a text of plain
-    digits. The caller must have parsed the policy before."""
     amounts = [limit["most"] for limit in written.get("limits", ())]
     for digits in (*amounts, *(price["usd"] for price in written.get("prices", ()))):
         if type(digits) is not str or _DIGITS.fullmatch(digits) is None:
@@ -406,8 +398,6 @@ def _name(name: str) -> str:
 
 
 def _address(address: str) -> str:
-    """Returns an EVM address in checksum form, a Solana address unchanged. Raises Refused if
-    ``address`` is neither."""
     if _EVM.fullmatch(address):
         spelled, digits = checksummed(address), address[2:]
         if address != spelled and digits not in (digits.lower(), digits.upper()):

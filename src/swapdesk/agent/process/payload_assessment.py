@@ -114,10 +114,8 @@ async def read_facts(
     now: datetime,
     call: Call | None = None,
 ) -> Facts:
-    """Returns the facts that the gate needs from an EVM chain, read in one batch. ``needs`` is the
-    result of :func:`needed`. What cannot be read is missing in the result, and the gate refuses
-    because of it; ``problem`` says why. ``call`` is the account's call to simulate, None for a
-    document."""
+    """Returns the facts that the gate needs from an EVM chain. What cannot be read is missing, so
+    that the gate refuses. ``call`` is the call to simulate, None for a document."""
     code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [
@@ -181,9 +179,8 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """Returns the gas limit and the highest gas price to sign. The price suffices even if the base
-    fee doubles. If gas could then cost more than ``most``, the price is lowered to fit, as long as
-    it still suffices for the next blocks. Prices are in wei per unit of gas."""
+    """Returns the gas limit and price to sign. The price suffices if the base fee doubles, unless
+    the cost would exceed ``most``."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -229,9 +226,6 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
 def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
-    """Returns one balance change of a simulation, with the token's symbol and decimals from
-    ``promise``. ``contract`` is None for the native coin. ``coin`` describes the token if
-    ``promise`` does not name it; if ``coin`` is None too, the symbol is ``?``."""
     asset = _asset(contract, promise) or coin
     if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
@@ -249,9 +243,8 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
 
 
 class SigningRequest(Struct, frozen=True):
-    """A request to sign: the payload, what the user confirmed for it, and the account and chain
-    that it is to be signed for. ``replaces`` is the hash of the waiting transaction whose nonce the
-    payload reuses; None if it has a nonce of its own."""
+    """A request to sign. ``replaces`` is the hash of the waiting transaction whose nonce the
+    payload reuses, None if it has its own."""
 
     payload: Payload
     promise: Promise
@@ -261,10 +254,9 @@ class SigningRequest(Struct, frozen=True):
 
 
 class Looked(Struct, frozen=True):
-    """The result of assessing a payload once: its decoded content (``claim``, None if unreadable),
-    the answers of the chain and the review of the gate. ``plan`` has the nonce, gas and fees of an
-    EVM transaction. ``taken`` is the most, in base units of the token sold, that everything signed
-    under the intent could take, including this payload."""
+    """The result of assessing a payload once. ``claim`` is None if the payload is unreadable.
+    ``taken`` is the most, in base units of the token sold, that all signatures under the intent
+    could take."""
 
     claim: Claim | None
     facts: Facts
@@ -277,8 +269,8 @@ class Looked(Struct, frozen=True):
 
 
 class Looking:
-    """Assesses payloads: reads what is needed from the chain, then applies the gate's rules and the
-    user's spending policy. Raises Refused for problems that no rule of the gate covers."""
+    """Assesses payloads by the chain, the gate's rules and the spending policy. Raises Refused for
+    problems that no rule covers."""
 
     def __init__(
         self,
@@ -295,8 +287,8 @@ class Looking:
         self._clock = clock
 
     async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
-        """Assesses a payload and returns the result. ``before`` is the first assessment if this is
-        the second one, made just before the signature; otherwise None."""
+        """Assesses a payload. ``before`` is the first assessment if this is the second one, just
+        before the signature; otherwise None."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
@@ -366,10 +358,8 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """Returns the objections of the user's spending policy. ``tier`` is the price tier of a
-        paid API call, None for other payloads; such a call needs a policy that limits it, because
-        the user is not asked about each call. With ``signing``, the policy must have been opened by
-        the pass phrase."""
+        """Returns the objections of the spending policy. ``tier`` is the price tier of a paid API
+        call, otherwise None."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -391,9 +381,6 @@ class Looking:
         )
 
     def _calls(self) -> frozenset[PaidCall]:
-        """Returns the chain, token and payee of every earlier paid API call, for comparison with a
-        new call. Empty if the policy lists the allowed payees, because then only that list
-        counts."""
         try:
             held = self._spending_policy.read()
         except PolicyUnknown:
@@ -423,9 +410,6 @@ class Looking:
         return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
     async def _with_bought(self, facts: Facts, claim: Claim, promise: Promise) -> Facts:
-        """Returns the facts with the decimals and symbol of a token bought on another chain, as
-        that chain's node states them. Reading them also proves that the name and id of the chain
-        belong together."""
         if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return facts
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
@@ -462,10 +446,8 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Returns (plan, facts). ``plan`` has the nonce, gas and fees to sign, None if they cannot
-        be determined; ``facts`` are the given facts with this gas and fee. The second assessment
-        keeps the plan of the first one, ``before``. Raises Refused if that plan no longer
-        suffices."""
+        """Returns the nonce, gas and fees to sign (None if unknown), and the facts with them.
+        Raises Refused if those of ``before`` no longer suffice."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -491,8 +473,6 @@ class Looking:
 
 
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
-    """Returns the decimals that the user's confirmed amounts assume for each token. A rule of the
-    gate refuses the payload if the chain states other decimals."""
     chain = promise.chain_id
     counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
@@ -518,8 +498,8 @@ LIFETIME = 150
 async def read_solana_facts(
     client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
 ) -> Facts:
-    """Returns the facts that the gate needs from a Solana chain. What cannot be read is missing in
-    the result, and the gate refuses because of it."""
+    """Returns the facts that the gate needs from a Solana chain. What cannot be read is missing, so
+    that the gate refuses."""
     raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
     blockhash = str(message.recent_blockhash)
@@ -552,14 +532,8 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """Returns the number of further blocks for which the transaction's blockhash stays valid; None
-    if unknown. ``good`` is True if the node calls the blockhash valid; ``height`` is the present
-    block height.
-
-    A node states the last valid height only for its newest blockhash. For an older blockhash the
-    payload's own figure is used, but never one above that of the newest. If the figure is too high,
-    the transaction is not executed and no money is lost.
-    """
+    """Returns for how many further blocks the transaction's blockhash stays valid; None if unknown.
+    Too high a figure loses no money."""
     if not good:
         return 0
     if blockhash == newest.blockhash:

@@ -40,8 +40,8 @@ def secret(frame: Frame, name: str) -> SecretBytes:
 
 
 def argument(frame: Frame, name: str, form: Any) -> Any:
-    """Returns the argument ``name`` of a request, converted to the type ``form``. An absent
-    argument is read as None. Raises Refused if the value does not fit the type."""
+    """Returns a request's argument, converted to the type ``form``; an absent one is read as None.
+    Raises Refused if it does not fit."""
     try:
         value = convert(frame.head.get(name), form)
     except (ValidationError, ValueError):
@@ -52,23 +52,21 @@ def argument(frame: Frame, name: str, form: Any) -> Any:
 
 
 def refuse_far_clock(offset: float) -> None:
-    """Raises Refused for a clock offset of more than a hundred years, given in seconds. Times
-    shifted by so much could not be written as dates."""
+    """Raises Refused for a clock offset (seconds) of more than a hundred years: such times could
+    not be written as dates."""
     if abs(offset) > MAX_OFFSET:
         raise Refused("bad_request", "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
-    """Returns the promise (what the user confirmed) in a request. Raises Refused if a number or
-    time in it is out of range."""
+    """Returns what the user confirmed, from a request. Raises Refused if a number or time in it is
+    out of range."""
     promise = from_json(Promise, frame.head.get("promise"))
     _refuse_odd(promise)
     return promise
 
 
 def _refuse_odd(value: object) -> None:
-    """Raises Refused if ``value`` is or contains a number beyond 256 bits, a time outside the
-    calendar, or a token with impossible decimals."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
             raise Refused("bad_request", "a time is none that can be counted with")

@@ -51,8 +51,7 @@ request."""
 
 
 class DeskPipe:
-    """The pipe to the desk: ``source`` and ``sink`` are the file descriptors to read from and write
-    to. It must be created inside a running event loop."""
+    """The pipe to the desk, made of two file descriptors. Create it inside a running event loop."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = io.FileIO(source, "rb")
@@ -70,8 +69,8 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """Returns the next frame from the desk. If the desk has left too many bytes of answers
-        unread, waits first until it has read them."""
+        """Returns the next frame from the desk. Waits first while the desk leaves too many bytes of
+        answers unread."""
         await self._room.wait()
         frame = await self._frames.get()
         self._heard.release()
@@ -80,8 +79,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Queues a frame; it is written whole, after all earlier ones. Raises FrameError, and
-        writes nothing of the frame, if it is too large."""
+        """Queues a frame, which is written whole. Raises FrameError, and writes nothing, if it is
+        too large."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))
@@ -153,8 +152,8 @@ OPERATIONS: dict[AgentOperation, Handler] = {
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """Returns the answer to a request of any operation except ``open``. Raises Refused, and other
-    exceptions that ``AgentService`` turns into a refusal."""
+    """Returns the answer to a request of any operation except ``open``. ``AgentService`` makes a
+    refusal of any exception."""
     handler = OPERATIONS.get(operation)
     if handler is None:
         await opened.loaded()
@@ -165,8 +164,8 @@ async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame
 
 
 class AgentService:
-    """The agent of one desk, from its first frame to the end of the pipe. ``cost`` is the scrypt
-    parameter n for new key files."""
+    """The agent of one desk, until the pipe ends. ``cost`` is the scrypt parameter n for new key
+    files."""
 
     def __init__(self, pipe: DeskPipe, *, cost: int = MAX_N) -> None:
         self._pipe = pipe

@@ -58,9 +58,8 @@ from swapdesk.wallet.protocol import to_json as as_json
 
 
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
-    """Returns the payload of a signed transaction and what the user confirmed for it. ``text`` is
-    their JSON from the records. Raises MessageError if another release of the program wrote it in
-    another form."""
+    """Returns a transaction's payload and what the user confirmed for it, from their JSON in the
+    records. Raises MessageError if another release wrote them differently."""
     entry = json.loads(text)
     payload = payload_from_json(entry.get("payload"))
     if not isinstance(payload, TransactionPayload):
@@ -72,8 +71,8 @@ MAX_REVIEWS = 64
 
 
 class Reviewing:
-    """Reviews and signs payloads for one wallet. Raises Refused for problems that the gate does not
-    judge; in that case no signature has been given out."""
+    """Reviews and signs payloads for one wallet. If a method raises Refused, no signature has been
+    given out."""
 
     def __init__(
         self,
@@ -97,9 +96,9 @@ class Reviewing:
         self._pending.clear()
 
     async def review(self, payload: Payload, promise: Promise, replaces: str | None) -> Review:
-        """Assesses a payload and returns the review, which may then be signed. This works while the
-        wallet is locked, and signs nothing. ``replaces`` is the hash of the waiting transaction
-        whose nonce the payload reuses; None if it has a nonce of its own."""
+        """Assesses a payload without signing it, even while the wallet is locked. ``replaces`` is
+        the hash of the waiting transaction whose nonce the payload reuses, None if it has its
+        own."""
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
@@ -125,9 +124,9 @@ class Reviewing:
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Returns the call of a waiting transaction, and a review of it with the same nonce and a
-        higher fee. The call is judged by what the user confirmed when it was first signed. Gas may
-        cost as much as was confirmed then, or ``gas_units`` wei if that is more. Signs nothing."""
+        """Returns the call of a waiting transaction, and its review with the same nonce and a
+        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` wei if that is more.
+        Signs nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
         if transaction is None or asked is None:
@@ -147,10 +146,8 @@ class Reviewing:
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
-        """Signs the payload of a review if chain and gate still give the same result, and returns
-        the recorded signature or transaction. A wrong ``phrase`` raises Refused and leaves the
-        review usable. Once the second assessment begins, the review is used up, even if nothing is
-        signed."""
+        """Signs the payload of a review if chain and gate still agree. A wrong ``phrase`` raises
+        Refused and leaves the review usable; after that check it is used up."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")
@@ -186,9 +183,6 @@ class Reviewing:
         return self._signature(subject, claim, looked)
 
     def _signature(self, subject: SigningRequest, claim: Claim, looked: Looked) -> Signature:
-        """Signs and records a document or a UserOperation, and returns the signature. For an
-        operation, the operation's hash is signed in the form that its EntryPoint release
-        requires."""
         payload = subject.payload
         given, content, call = _given(claim, subject), claim.content, None
         if isinstance(payload, TypedDataPayload):
@@ -243,9 +237,6 @@ class Reviewing:
         terms: EvmTerms | None = None,
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Writes a signed transaction with its bytes ``raw`` to the records, and returns it as
-        recorded. ``asked`` is JSON of its payload and of what the user confirmed, None if they are
-        not stored."""
         signed = SignedTransaction(
             hash=hash_,
             intent_id=subject.promise.intent_id,

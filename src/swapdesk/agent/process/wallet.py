@@ -40,10 +40,8 @@ MAX_PASSPHRASE = 1024
 
 
 class Wallet:
-    """The wallet of a profile, with its open keys. ``loaded`` waits until the chain libraries are
-    imported. ``cost`` is the scrypt parameter n for new key files. Keys are derived from pass
-    phrases in separate threads, which import nothing. Whoever read a pass phrase from the pipe has
-    to wipe it."""
+    """The wallet of a profile with its open private keys. ``loaded`` waits for the chain libraries.
+    Whoever read a pass phrase from the pipe has to wipe it."""
 
     def __init__(
         self,
@@ -90,9 +88,8 @@ class Wallet:
     async def unlock(
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
-        """Opens the key files of ``addresses``, or all if ``addresses`` is None. Each key
-        derivation runs in its own thread. Returns the keys that did not open, each with the reason.
-        Raises Refused if none opened."""
+        """Opens the key files of ``addresses``, or all if None. Returns the keys that did not open,
+        with reasons. Raises Refused if none opened."""
         wanted = None if addresses is None else set(addresses)
         files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)
@@ -118,7 +115,6 @@ class Wallet:
         return tuple(closed)
 
     async def _try(self, file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
-        """Returns the secret in a key file, or the reason why it does not open."""
         key = await self._derived(file.derivation, passphrase)
         await self._loaded()
         return _open(file, key)
@@ -130,8 +126,6 @@ class Wallet:
         return loop.run_in_executor(self._threads, derivation.derive, passphrase)
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
-        """Opens the spending policy with the pass phrase, at the same time as the keys. A policy
-        that this pass phrase does not open stays closed, because it is not this wallet's."""
         derivation = self._policy.derivation()
         if derivation is not None:
             held, sealed = derivation
@@ -139,7 +133,7 @@ class Wallet:
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
         """Sets the spending policy and seals it with the pass phrase. Raises Refused if the pass
-        phrase does not open the keys, or if the policy cannot be written."""
+        phrase is wrong or the policy cannot be written."""
         files, _ = self._directory.read()
         if not files:
             raise Refused("no_account", "a wallet without accounts has no pass phrase")
@@ -170,8 +164,8 @@ class Wallet:
             self._open.popitem()[1].drop()
 
     def signer(self, address: str, kind: type[S]) -> S:
-        """Returns the open key of an account. ``kind`` is the class that it must have. Raises
-        Refused if the key is locked or of the other kind."""
+        """Returns the unlocked private key of an account. Raises Refused if it is locked or not of
+        the class ``kind``."""
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
@@ -185,9 +179,9 @@ class Wallet:
     async def add(
         self, material: KeyMaterial, name: str, passphrase: SecretBytes, now: datetime
     ) -> Account:
-        """Encrypts a key, stores it unlocked, and returns its account. Raises Refused if the
-        account exists already or ``passphrase`` is not that of the existing keys. The secret in
-        ``material`` is wiped if the key cannot be stored."""
+        """Encrypts and stores a private key, unlocked. Raises Refused if the account exists or
+        ``passphrase`` is not that of the existing keys. The secret is wiped if it cannot be
+        stored."""
         try:
             account = self._new_account(material, name, now)
             files, _ = self._directory.read()
@@ -251,9 +245,8 @@ class Wallet:
         return self.account(address)
 
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
-        """Returns the account at ``address`` and its private key. The key is read from its file
-        with the pass phrase, even if the account is unlocked. Raises Refused if the pass phrase
-        does not open the file."""
+        """Returns the account and its private key, read from the key file. Raises Refused if the
+        pass phrase does not open the file."""
         files, _ = self._directory.read()
         file = next((file for file in files if file.account.address == address), None)
         if file is None:

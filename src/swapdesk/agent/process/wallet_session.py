@@ -29,8 +29,8 @@ MAX_SECONDS = 24 * 3600.0
 
 
 class IdleLock:
-    """Calls ``lock`` once if no request came for ``seconds``. The time is measured by the clock's
-    monotonic time, which goes on while the machine sleeps."""
+    """Calls ``lock`` once if no request came for ``seconds``, counted even while the machine
+    sleeps."""
 
     def __init__(self, clock: Clock, seconds: float, lock: Callable[[], None]) -> None:
         self._clock = clock
@@ -40,11 +40,11 @@ class IdleLock:
         self._watch: asyncio.Task[None] | None = None
 
     def used(self) -> None:
-        """Notes that a request came, so that the ``seconds`` until the lock begin anew."""
+        """Restarts the countdown to the lock, because a request came."""
         self._last = self._clock.monotonic()
 
     def start(self) -> None:
-        """Begins to count the ``seconds`` until the lock, because keys were opened."""
+        """Starts the countdown to the lock, because keys were opened."""
         self.used()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._wait(), name="idle lock")
@@ -61,8 +61,7 @@ class IdleLock:
 
 class OpenedWallet:
     """An open wallet with its keys, records and policy. ``dropped`` is called if the keys were
-    dropped because no request came for a while. ``cost`` is the scrypt parameter n for new key
-    files. Raises Refused if the directory of keys cannot be used."""
+    locked because no request came. Raises Refused if the directory of keys cannot be used."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
@@ -94,12 +93,13 @@ class OpenedWallet:
         await self._warm
 
     def told(self) -> Accounts:
-        """Returns the accounts in the form that the desk receives."""
+        """Returns the accounts as reported to the desk."""
         accounts, unusable = self.keys.accounts()
         return Accounts(accounts, unusable, self.keys.unlocked, not self._writable)
 
     def close_keys(self) -> None:
-        """Drops every key and every review, so that nothing reviewed before can be signed."""
+        """Drops every private key and every review, so that nothing reviewed before can be
+        signed."""
         self.keys.lock()
         if self._reviewing is not None:
             self._reviewing.forget()
@@ -110,8 +110,8 @@ class OpenedWallet:
             self._dropped()
 
     def require_writing(self) -> None:
-        """Ensures that this process holds the lock of the key directory, and takes the lock if it
-        is free. Raises Refused if another desk holds it."""
+        """Takes the lock of the key directory if it is free. Raises Refused if another desk holds
+        it."""
         if self._writable:
             return
         if not self._lock.take():
@@ -146,9 +146,8 @@ Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
 
 
 def load_signing() -> None:
-    """Imports all libraries for reviewing and signing. This must happen in one thread before any
-    other thread imports them, because packages that import each other in a circle fail if two
-    threads start at different packages."""
+    """Imports all libraries for signing. Run it in one thread before others import them: circular
+    imports fail in concurrent threads."""
     for name in (
         "coincurve",
         "eth_account.messages",

@@ -51,8 +51,8 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """A context manager for decoding exact calldata. A decoding error is raised as PayloadRefused
-    with ``code``, and with ``words`` unless these are empty."""
+    """Raises a decoding error of calldata as PayloadRefused with ``code``, and with ``words``
+    unless empty."""
     try:
         yield
     except CalldataError as error:
@@ -60,9 +60,8 @@ def _exact_call(code: str, words: str = "") -> Iterator[None]:
 
 
 def read_payment(number: int, call: InnerCall, code: str) -> Payment:
-    """Returns the fields and the amount of ``call`` if it is a payment of the native coin or of a
-    token. ``number`` is its position among the payments, from 0. Raises PayloadRefused with
-    ``code`` for any other call."""
+    """Returns the fields and amount of a payment of the native coin or a token. ``number`` is its
+    position, from 0. Raises PayloadRefused with ``code`` for any other call."""
     if call.value and not call.data:
         payee, units, token = checksummed(call.to), call.value, None
     elif call.data and not call.value:
@@ -139,8 +138,8 @@ def read_bundle(payload: OperationPayload) -> Claim:
 
 
 def nonce_of(claim: Claim) -> str:
-    """Returns the smart account and nonce of an operation as one text. Only one of several
-    operations with the same text is ever executed."""
+    """Returns the smart account and nonce of an operation as text. Of operations with the same
+    text, only one is ever executed."""
     sender = next(text for _, text in claim.texts("smart account"))
     nonce = next(number for _, number in claim.numbers("nonce"))
     return f"{sender} {nonce:#x}"
@@ -178,9 +177,8 @@ CODE = "WITHDRAWAL_CALLS"
 def read_withdrawal(
     account: str, data: bytes, value: int, chain_id: int | None, owner: str, content: bytes
 ) -> Claim:
-    """Returns the decoded content of a call of ``executeBatch`` on the smart account ``account``,
-    to be signed by ``owner``. ``content`` identifies the transaction. Raises PayloadRefused if the
-    call does anything but pay."""
+    """Returns the decoded ``executeBatch`` call of a smart account. ``content`` identifies the
+    transaction. Raises PayloadRefused if the call does anything but pay."""
     with _exact_call("CALLDATA_UNREADABLE"):
         calls = decode_batch(data)
     paid = [_paid(number, call) for number, call in enumerate(calls)]
@@ -359,8 +357,8 @@ _NOTHING = Shape(
 
 
 def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner: str) -> Claim:
-    """Returns the decoded content of an EVM call to be signed by ``owner`` for ``chain_id``. Raises
-    PayloadRefused if the data is not an exact call of a known method."""
+    """Returns the decoded content of an EVM call. Raises PayloadRefused if the data is not an exact
+    call of a known method."""
     target, payload = _address(to), _bytes(data)
     if type(value) is not int or not 0 <= value < 1 << 256:
         raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
@@ -436,8 +434,6 @@ def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
 
 
 def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
-    """Yields a field for each token in the path of a swap: the first token is sold, the last is
-    bought. Raises PayloadRefused for fewer than two tokens."""
     if len(tokens) < 2:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
     for i, token in enumerate(tokens):
@@ -459,7 +455,6 @@ def _address(text: object) -> str:
 
 
 def _spelled(owner: str) -> str:
-    """Returns an EVM address in checksum form; any other text unchanged."""
     try:
         return _address(owner)
     except PayloadRefused:

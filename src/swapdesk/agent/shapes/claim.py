@@ -109,9 +109,8 @@ NonceKind = Literal[
 
 
 class ClaimField(Struct, frozen=True):
-    """One field of a payload. ``path`` is its position in the payload. ``label`` is its name on the
-    screen, unique in the claim. Addresses are text with their checksum, amounts are in base units,
-    times in Unix seconds."""
+    """One field of a payload. ``label`` is its screen name, unique in the claim. Amounts are in
+    base units, times in Unix seconds."""
 
     path: str
     label: str
@@ -120,9 +119,8 @@ class ClaimField(Struct, frozen=True):
 
 
 class Outflow(Struct, frozen=True):
-    """An amount that leaves or may be taken: ``units`` (base units) of ``token``, as stated in
-    ``field``. ``token`` is None for the native coin. ``payee`` is the receiver if the payload makes
-    several payments, each to a named payee; otherwise None."""
+    """An amount that leaves or may be taken, in base units of ``token`` (None: the native coin).
+    ``payee`` is None unless the payload makes several payments, each to a named payee."""
 
     token: str | None
     units: int
@@ -131,7 +129,7 @@ class Outflow(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """The decoded content of a payload: its fields, and what follows from its known form."""
+    """The decoded content of a payload: its fields and their effects."""
 
     shape: str
     act: Act
@@ -182,7 +180,7 @@ class Claim(Struct, frozen=True):
 
     @property
     def revokes(self) -> bool:
-        """True if the payload does nothing but end allowances."""
+        """True if the payload only ends allowances."""
         return (
             self.act == "allow"
             and bool(self.allowed)
@@ -196,9 +194,9 @@ Meanings = Mapping[str, tuple[Meaning, str]]
 
 
 class Shape(Struct, frozen=True):
-    """A known form of a payload. ``fields`` has every field that such a payload may have; reading
-    fails if the payload has any other. ``sells_contract`` is True if the called contract is itself
-    the token sold, ``sells_native`` if the native coin is sold."""
+    """A known form of a payload. A payload with a field outside ``fields`` is refused.
+    ``sells_contract`` is True if the called contract is the token sold, ``sells_native`` if the
+    native coin is."""
 
     name: str
     title: str
@@ -218,10 +216,8 @@ _LEAVES: tuple[Meaning, ...] = ("sold units", "fee units")
 def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
-    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim, which follow from its fields.
-    ``contract`` is the contract that is called, or that checks the signature. A native amount sent
-    with the call is an outflow of its own, beside the token sold. Raises TypeError if a field that
-    should hold an amount is not a number."""
+    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim. ``contract`` is the one that is
+    called or that checks the signature. Raises TypeError if an amount is not a number."""
     tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # A missing token does not mean the chain's coin: only a shape can say that.

@@ -192,9 +192,8 @@ _INDEX = re.compile(r"\[([0-9]+)\]")
 
 
 def read_typed(raw: object) -> Claim:
-    """Returns the decoded content of an EIP-712 document. A document whose types are not known to
-    the agent gets the act ``unknown``. Raises PayloadRefused if the document does not pass the
-    strict reading."""
+    """Returns the decoded content of an EIP-712 document, with the act ``unknown`` for unknown
+    types. Raises PayloadRefused if it is not strictly valid."""
     document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))
@@ -246,9 +245,8 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
-    """Returns the decoded content of a payload. Raises PayloadRefused if the payload's meaning is
-    not exact. An EVM transaction does not name its chain, so the chain in ``promise`` is used, for
-    which it will be signed."""
+    """Returns the decoded content of a payload. An EVM transaction is read for the chain in
+    ``promise``. Raises PayloadRefused if the meaning is not exact."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)
     if isinstance(payload, SolanaPayload):

@@ -47,10 +47,8 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 
 def read_message(encoded: str, promise: Promise) -> Claim:
-    """Returns the decoded content of a serialized Solana transaction in base64. In it, a token
-    account appears as its owner, if that owner is named by ``promise`` or by the message; any other
-    account appears as its own address, which no rule accepts as a known party. Raises
-    PayloadRefused if any instruction is not exactly known."""
+    """Returns the decoded content of a base64 Solana transaction, in which known owners stand for
+    their token accounts. Raises PayloadRefused if any instruction is not exactly known."""
     transaction = _transaction(encoded)
     body = transaction.message
     if not isinstance(body, Message | MessageV0):
@@ -114,9 +112,6 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """Raises PayloadRefused unless the accounts that may be written or have to sign are exactly
-    those that the instructions need. With an additional account something else could happen; with a
-    missing one the transaction fails."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -226,9 +221,8 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """Adds the fields of a revocation. The instruction names a token account but no token.
-        Raises PayloadRefused unless that account is the owner's account for the token that the user
-        confirmed."""
+        """Adds the fields of a revocation. Raises PayloadRefused if it concerns another token
+        account than the confirmed token's."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(
@@ -251,17 +245,12 @@ class _Reader:
         self.arriving.add(token)
 
     def _opened(self, creation: CreateTokenAccount) -> None:
-        """Adds the fields of a token account that the transaction opens. Anybody may pay its rent,
-        but the rules judge only rent that the wallet's account pays."""
         ours = str(creation.payer) == self._account
         self._add("payer", "Rent paid by", "owner" if ours else "label", str(creation.payer))
         self._add("owner", "Account for", "rent payee" if ours else "label", str(creation.owner))
         self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """Returns the owner of a token account. If no known owner fits, returns the account itself,
-        because a venue may use a token account as its deposit address. Raises PayloadRefused if
-        ``account`` is not a token account but an owner's own address."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)
@@ -270,8 +259,6 @@ class _Reader:
         return str(account)
 
     def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:
-        """Adds a field to the claim and returns it. The number of the instruction, from 1, is part
-        of the label, so that each label is unique."""
         number = self._index + 1
         field = ClaimField(
             f"instructions[{self._index}].{path}", f"{label} ({number})", meaning, value
@@ -303,8 +290,6 @@ def _is_derived(revoke: Revoke, mint: str) -> bool:
 
 
 def _payer_of(instruction: Known | Unknown) -> str | None:
-    """Returns the address of the account whose money an instruction moves; None if it moves
-    none."""
     if isinstance(instruction, Transfer):
         return str(instruction.source)
     if isinstance(instruction, TransferChecked):

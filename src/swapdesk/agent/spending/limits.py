@@ -51,10 +51,8 @@ Units = int | float
 
 
 class Spend(Struct, frozen=True):
-    """An amount that can leave ``account``: ``units`` (base units) of a token, which ``taker`` may
-    take. ``taker`` is empty if the payload itself moves the units. ``grants`` is True if the
-    payload allows the taker to take the units, False if the taker uses an allowance given
-    elsewhere."""
+    """An amount that can leave ``account``, in base units. ``taker`` is empty if the payload itself
+    moves it. ``grants`` is False if the taker uses an allowance given elsewhere."""
 
     token: TokenKey
     units: Units
@@ -64,7 +62,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """The key under which amounts are added up: (token, account that they leave, taker)."""
+        """Amounts with the same (token, account that they leave, taker) are added up."""
         return self.token, self.account, self.taker
 
 
@@ -99,8 +97,8 @@ the taker to take, and the units that the taker's own payloads take."""
 
 
 class SpendSums:
-    """The most that can leave of each token, in base units, because of everything that was added
-    up. What is taken by means of an allowance is not counted in addition to the allowance."""
+    """The most that can leave of each token, in base units. What is taken by an allowance is not
+    counted beside the allowance."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -149,9 +147,8 @@ def spending_of(
     gas: GasPlan | None = None,
     simulation: Simulation | None = None,
 ) -> Spending:
-    """Returns what can leave because of the payload ``claim`` on a chain. ``account`` is the
-    address that signs. ``nonce`` and ``gas`` are those of an EVM transaction. ``simulation`` is
-    used only on Solana, for the rent of new accounts."""
+    """Returns what can leave because of the payload ``claim``. ``nonce`` and ``gas`` are those of
+    an EVM transaction; ``simulation`` shows the rent of new accounts on Solana."""
     own = {account} if smart_account is None else {account, smart_account}
     taken: dict[str | None, Units] = defaultdict(int)
     allowed: dict[str | None, Units] = defaultdict(int)
@@ -199,16 +196,12 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Returns the addresses that receive the money of a payload. This is for payloads that do not
-    name a payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """Returns bytes that identify the payload. The nonce is included, because the same call with a
-    different nonce is a second payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -257,8 +250,8 @@ _USD_DECIMALS = 2
 
 
 class Past(Struct, frozen=True):
-    """What was counted earlier, for each window of a limit. ``again`` is True if the payload that
-    is judged was counted already."""
+    """What was counted earlier, for each window of a limit. ``again`` is True if the judged payload
+    was counted already."""
 
     windows: Mapping[SpendWindow, SpendSums]
     again: bool = False
@@ -271,9 +264,8 @@ def judge(
     now: datetime,
     tier: PriceTier | None = None,
 ) -> tuple[RuleFinding, ...]:
-    """Returns the objections of the spending policy to a payload; empty if it may be signed.
-    ``past`` is what was counted earlier. ``tier`` is the price tier of a paid API call, None for
-    other payloads."""
+    """Returns the spending policy's objections to a payload; empty if it may be signed. ``tier`` is
+    the price tier of a paid API call, otherwise None."""
     findings = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
         findings += _over_price(policy, spending, tier)
@@ -283,9 +275,8 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns a refusing finding for each token whose decimals in the policy differ from
-    ``decimals``, those that the chain states. With wrong decimals a limit would allow a different
-    amount from the one that the user meant."""
+    """Returns a refusing finding for each token whose decimals in the policy differ from those that
+    the chain states: its limit would allow another amount."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
@@ -313,16 +304,16 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """True if every token that leaves is limited per hour or per day by the policy, either by a
-    limit on that token or by a limit in USD."""
+    """True if the policy limits every token that leaves per hour or per day, in the token or in
+    USD."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
     tokens = {limit.token_key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """Returns a finding that refuses. ``code`` is its code in ``wallet.rule_codes`` without the
-    prefix ``POLICY_``."""
+    """Returns a refusing finding. ``code`` is from ``wallet.rule_codes``, without its prefix
+    ``POLICY_``."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
     return RuleFinding(code, Severity.REFUSE, words)
@@ -331,9 +322,6 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """Yields (code, words) for a paid API call that costs too much. Tokens with a limit per call in
-    the policy are not checked here. A service sets its own price, and the user is not asked about
-    each call."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
     tokens = {limit.token_key for limit in named}
     for spend in spending.spends:
@@ -394,9 +382,7 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yields (code, words) for each limit that the payload exceeds. Only limits on tokens that the
-    payload moves are checked, so a limit that was lowered below what is signed already does not
-    block payloads in other tokens. ``call`` is True for a paid API call."""
+    """Yields (code, words) for each exceeded limit on tokens that the payload moves."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
@@ -436,8 +422,6 @@ def _over(
 def _measure(
     limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """Returns the total to compare with a limit: in base units of the limit's token, or in USD.
-    Infinity if an amount is unlimited; None if a token has no price in USD."""
     if limit.token is not None:
         units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
@@ -456,8 +440,6 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """Returns an amount in words, in the unit of the limit. USD amounts are rounded up to the next
-    cent. ``measured`` is in base units or in USD."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals
@@ -465,8 +447,6 @@ def _amount(limit: Limit, measured: Fraction | float) -> str:
 
 
 def _left(limit: Limit, measured: Fraction | float) -> Fraction:
-    """Returns the unused part of a limit, rounded down to whole cents or base units. ``measured``
-    is the used part, in base units or in USD."""
     if measured == math.inf:
         return Fraction(0)
     left = max(Fraction(0), limit.exact - Fraction(measured))

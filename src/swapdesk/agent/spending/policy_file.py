@@ -44,9 +44,9 @@ class PolicyUnknown(Exception):
 
 
 class HeldPolicy(Struct, frozen=True):
-    """The content of a policy file. ``sealed`` is the JSON text of the policy that was set with the
-    pass phrase, and ``crypto`` its seal. ``policy`` is the policy that applies: the sealed one, or
-    a stricter one that was set since without the pass phrase."""
+    """The content of a policy file. ``sealed`` is the JSON of the policy set with the pass phrase,
+    ``crypto`` its seal. ``policy`` is the one in force: the sealed one, or a stricter one set
+    since."""
 
     policy: SpendingPolicy
     sealed: str
@@ -54,8 +54,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` returns the record of what was signed; the digest
-    of the policy file is stored there too. Raises Refused if the records fail."""
+    """Reads and writes the policy file. ``spent`` returns the record that also stores the file's
+    digest. Raises Refused if the records fail."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -68,7 +68,7 @@ class PolicyKeeper:
 
     def read(self) -> HeldPolicy | None:
         """Returns the content of the policy file; None if no policy was ever set. Raises
-        PolicyUnknown if the file is not as this program last wrote it."""
+        PolicyUnknown if the file was changed by another program."""
         expected = self._spent().policies()
         content = self._content()
         if content is None:
@@ -93,9 +93,8 @@ class PolicyKeeper:
             raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
 
     def for_signing(self) -> SpendingPolicy | None:
-        """Returns the policy that the pass phrase has opened; None if no policy was ever set.
-        Raises PolicyUnknown if the policy is not opened, or if the file was changed by another
-        program."""
+        """Returns the policy that the pass phrase has opened; None if none was ever set. Raises
+        PolicyUnknown if it is not open or the file was changed by another program."""
         held = self.read()
         if held is None:
             return None
@@ -104,8 +103,8 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """Returns the content of the policy file with its seal, which the pass phrase opens. None
-        if there is no policy or the file cannot be used."""
+        """Returns the content of the policy file and its seal; None if there is no policy or the
+        file cannot be used."""
         try:
             held = self.read()
         except PolicyUnknown:
@@ -116,8 +115,8 @@ class PolicyKeeper:
             return None
 
     def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
-        """Opens the seal of a policy with ``key``, derived from the pass phrase, and wipes ``key``.
-        If the seal does not open, the policy stays closed."""
+        """Opens the seal of a policy with ``key`` (derived from the pass phrase), and wipes
+        ``key``. The policy stays closed if that fails."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
         except Refused:
@@ -130,8 +129,8 @@ class PolicyKeeper:
         return json.dumps([_FORMAT, self._profile, sealed]).encode()
 
     def write_sealed(self, policy: SpendingPolicy, key: SecretBytes, scrypt: Scrypt) -> None:
-        """Writes a policy that the user set with the pass phrase, and seals it with ``key``,
-        derived from that pass phrase by ``scrypt``. Wipes ``key``."""
+        """Writes and seals a policy with ``key``, which ``scrypt`` derived from the pass phrase.
+        Wipes ``key``."""
         text = json.dumps(to_json(policy))
         secret = SecretBytes(os.urandom(32))
         crypto = seal(secret, key, scrypt, self._bound(text))

@@ -35,17 +35,16 @@ _SENDING = (State.UNKNOWN,)
 
 
 class Delivery(ABC):
-    """Sends and follows the transactions of one chain. ``hand_in`` sends signed bytes to the
-    chain's node; it raises NodeError if it fails."""
+    """Sends and follows the transactions of one chain. ``hand_in`` sends signed bytes to the node;
+    it raises NodeError."""
 
     def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records
         self._hand_in = hand_in
 
     async def send(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Sends the transaction's bytes to the node and returns its record. If a transaction with
-        the same nonce and a higher fee was sent, looks up the outcome instead of sending. Raises
-        Refused if it is not certain that the node has the bytes."""
+        """Sends a transaction to the node, unless one with the same nonce and a higher fee was
+        sent. Raises Refused if it is not certain that the node has the bytes."""
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:
@@ -75,13 +74,9 @@ class Delivery(ABC):
     async def resolve(
         self, transaction: SignedTransaction, *, resend: bool = True
     ) -> SignedTransaction:
-        """Asks the chain about a transaction and returns its updated record. If the chain does not
-        have the transaction but may still execute it, its bytes are sent again, unless ``resend``
-        is False.
-
-        A transaction that was never sent stays unchanged, because only the trader decides whether
-        to send it. Raises Refused if the node does not answer.
-        """
+        """Returns the updated record of a transaction. If the chain lacks a transaction that was
+        sent, sends it again, unless ``resend`` is False. Raises Refused if the node does not
+        answer."""
         if transaction.final or transaction.state is State.PREPARED:
             return transaction
         try:
@@ -92,15 +87,13 @@ class Delivery(ABC):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """Records that the node refused the bytes, and raises Refused. A subclass may instead
-        return the transaction if its outcome can be looked up."""
         self._note(transaction, error.words)
         raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     @abstractmethod
     async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        """Asks the chain about the transaction, records the result and returns it. Sends the bytes
-        again if the chain lacks them and ``resend`` is True. Raises NodeError."""
+        """Records the transaction's outcome on the chain. With ``resend``, sends it again if the
+        chain lacks it. Raises NodeError."""
 
     def _note(
         self, transaction: SignedTransaction, problem: str, state: State = State.UNKNOWN
@@ -132,9 +125,6 @@ class EvmDelivery(Delivery):
     async def _refused(
         self, transaction: SignedTransaction, error: NodeRefused
     ) -> SignedTransaction:
-        """Handles a refusal by the node. If the node has the transaction already, or another
-        transaction of this wallet used the nonce, returns the transaction so that its outcome is
-        looked up. Raises Refused for any other refusal."""
         try:
             on_chain = await self._client.transaction(transaction.hash)
         except NodeError:
@@ -192,8 +182,6 @@ class EvmDelivery(Delivery):
     async def _contradiction(
         self, transaction: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """Returns, in words, how the node's other answers contradict its receipt; None if they all
-        agree with the receipt."""
         on_chain = await self._client.transaction(transaction.hash)
         block = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if block is None else digest(fields(block).get("hash"))
@@ -223,16 +211,12 @@ class EvmDelivery(Delivery):
         return None
 
     async def _left(self, address: str, block: int) -> int:
-        """Returns how much less of the native coin, in base units, an address has after ``block``
-        than before it."""
+        """Returns how much of the native coin left an address in ``block``, in base units."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
         before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after
 
     async def _overtaken(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Returns the record of ``transaction`` after another transaction used its nonce: one of
-        this wallet with a higher fee, or an unknown one. The record has the outcome if that is
-        certain."""
         for twin in self._records.twins(transaction):
             receipt = await self._client.receipt(twin.hash)
             if receipt is not None:
@@ -261,8 +245,6 @@ class EvmDelivery(Delivery):
 
 
 class SolanaDelivery(Delivery):
-    """Delivery on one Solana chain."""
-
     def __init__(self, client: SolanaClient, records: Records) -> None:
         super().__init__(records, client.send)
         self._client = client

@@ -101,9 +101,8 @@ CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 
 
 class RecordsFile:
-    """The open records file ``transactions.db`` in ``directory``. With ``writable`` False it is
-    only read, and need not exist. Raises Refused (code ``records``) if the file cannot be used; the
-    file is then left unchanged."""
+    """The open records file in ``directory``. With ``writable`` False it need not exist. Raises
+    Refused (code ``records``), and changes nothing, if the file cannot be used."""
 
     def __init__(self, directory: Path, *, writable: bool) -> None:
         path = directory / FILE
@@ -116,9 +115,6 @@ class RecordsFile:
             raise Refused("records", f"{FILE} cannot be used: {error}") from None
 
     def _current(self) -> sqlite3.Connection:
-        """Returns the connection to read from. While another desk writes the file with an earlier
-        release of this program, this is a connection to a copy in memory, converted to this
-        release's schema. The copy is renewed after each change of the file."""
         if _version(self._connection) == SCHEMA_VERSION:
             return self._connection
         commits = self._connection.execute("PRAGMA data_version").fetchone()[0]
@@ -131,9 +127,8 @@ class RecordsFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A context manager that yields a connection inside a database transaction. At its end
-        everything is on disk, or nothing if an exception was raised. Raises Refused if the file
-        cannot be written."""
+        """Yields a connection inside a database transaction: everything is on disk after it, or
+        nothing after an exception. Raises Refused if the file cannot be written."""
         try:
             with transaction(self._connection) as connection:
                 yield connection
@@ -185,7 +180,6 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    """Returns the schema version of the file. Raises UnsafePlace if a newer release wrote it."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise UnsafePlace("it was written by a newer swapdesk")
@@ -210,8 +204,6 @@ UPDATE tx SET
 
 
 def _take_on(connection: sqlite3.Connection) -> None:
-    """Creates the tables, or converts those of an earlier release. This is one database
-    transaction, so an interruption leaves the file unchanged."""
     if _version(connection) == SCHEMA_VERSION:
         return
     connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA}")
@@ -250,9 +242,8 @@ def _microseconds(at: datetime) -> int:
 
 
 def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
-    """Counts what can leave because of a signature, inside the database transaction that records
-    the signature. ``at`` is the time returned by ``SpentRecord.now``. A payload that was counted
-    already is not counted a second time."""
+    """Counts, once, what can leave because of a signature, in the caller's database transaction.
+    ``at`` is the time returned by ``SpentRecord.now``."""
     if spending is None or not spending.all:
         return
     row = connection.execute(
@@ -282,8 +273,8 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 
 
 class SpentRecord:
-    """The count of everything that was signed. ``monotonic`` returns seconds of a clock that never
-    runs back. Raises Refused if the file fails."""
+    """The count of everything that was signed. ``monotonic`` returns seconds that never run back.
+    Raises Refused if the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file
@@ -301,9 +292,8 @@ class SpentRecord:
         since."""
 
     def now(self, now: datetime) -> datetime:
-        """Returns the time to use for the count: ``now``, but never before the last counted
-        signature. Within one process it also advances at least as fast as the monotonic clock, so
-        setting the clock back has no effect."""
+        """Returns the time to count at: ``now``, but never before the last counted signature, so
+        that setting the clock back frees no limit."""
         ticked = self._monotonic()
         if self._seen is not None:
             seen, at = self._seen
@@ -335,9 +325,6 @@ class SpentRecord:
         return Past(windows, spending is not None and self.has(spending))
 
     def _read(self, longest: int) -> None:
-        """Reads the rows that were counted since the last call, and drops rows older than every
-        window. ``longest`` is the time, in microseconds since 1970, at which the longest window
-        begins."""
         rows = self._file.read(
             "SELECT seq, at, chain_id, token, units, account, taker, grants, once FROM spent"
             " WHERE seq>? AND at>? ORDER BY seq",
@@ -353,8 +340,6 @@ class SpentRecord:
         self._dropped += over
 
     def _ledger(self, window: SpendWindow, start: int) -> SpendSums:
-        """Returns the sums of the rows from index ``start`` on. They are computed anew only if a
-        row has left the window; otherwise new rows are added."""
         first, end = self._dropped + start, self._dropped + len(self._rows)
         known = self._ledgers.get(window)
         if known is not None and known[0] == first:
@@ -369,13 +354,13 @@ class SpentRecord:
     # The policy's file
 
     def policies(self) -> frozenset[bytes]:
-        """Returns the accepted digests of the policy file, empty if no policy was ever set. There
-        are two only while a new file is being written."""
+        """Returns the accepted digests of the policy file: none without a policy, two only while a
+        new file is being written."""
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:
-        """Records the digest of a new policy file before that file is written. Until
-        ``keep_policy`` is called, the digest of the old file is accepted too."""
+        """Accepts the digest of a new policy file that is about to be written, beside the old
+        digest until ``keep_policy`` is called."""
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO policy(digest) VALUES(?)", (digest,))
 

@@ -48,9 +48,8 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 
 
 def taking_text(taking: Taking) -> str:
-    """Returns a taking (what a signature allows to be taken) as JSON text for the records. Amounts
-    and nonces are written as text, because they can have more digits than a number in the
-    database."""
+    """Returns, as JSON text for the records, what a signature allows to be taken. Numbers are text,
+    because they can exceed the database's."""
     nonce = taking.nonce
     entry = {
         **asdict(taking),
@@ -65,8 +64,8 @@ def _nonce_text(nonce: int | bytes) -> str:
 
 
 def read_taking(text: str | None) -> Taking | None:
-    """Returns the taking in a JSON text of the records; None if none was recorded or an earlier
-    release wrote it in another form."""
+    """Returns the taking in a JSON text of the records; None if there is none or an earlier release
+    wrote it differently."""
     if text is None:
         return None
     try:
@@ -114,8 +113,6 @@ the first transaction."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
-    """Returns the refusal to sign something for which ``transaction`` was signed already. That
-    transaction was executed or still may be."""
     return Refused(
         "already_signed",
         f"{transaction.hash} was signed for this already and is {transaction.word}",
@@ -123,14 +120,10 @@ def _already_signed(transaction: SignedTransaction) -> Refused:
 
 
 def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if ``draft`` may take the nonce of the recorded transaction ``row``: it is the same
-    call, or a cancellation. ``content`` identifies the call of ``draft``."""
     return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == content
 
 
 def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
-    """True if the recorded transaction ``row`` of the same intent forbids signing ``draft``.
-    ``content`` identifies the call of ``draft``."""
     transaction = told_of(row)
     if transaction.code in NEVER_ARRIVES:
         return False
@@ -164,8 +157,8 @@ class Records:
     # Chains
 
     def bind_chain(self, name: str, chain_id: int | None, genesis: str) -> None:
-        """Records permanently which chain a short name stands for, by its id and the hash of its
-        first block. Raises Refused if the name stands for a different chain already."""
+        """Records permanently which chain a short name means. Raises Refused if the name means a
+        different chain already."""
         rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
@@ -181,8 +174,8 @@ class Records:
             )
 
     def genesis(self, name: str) -> str | None:
-        """Returns the hash of the first block of the chain that a short name stands for; None if
-        this wallet never signed for it."""
+        """Returns the hash of the first block of a chain, by short name; None if this wallet never
+        signed for it."""
         rows = self._file.read("SELECT genesis FROM chain WHERE name=?", name)
         return str(rows[0]["genesis"]) if rows else None
 
@@ -210,9 +203,8 @@ class Records:
         spending: Spending | None = None,
         call: PaidCall | None = None,
     ) -> None:
-        """Records a signature that is not a transaction, with what can leave because of it, before
-        it is given out. A signature that is recorded already changes nothing. ``call`` is the
-        chain, token and payee of a paid API call, None for other documents."""
+        """Records a signature that is not a transaction, before it is given out. Recording twice
+        changes nothing. ``call`` is None unless an API call is paid."""
         signed = any(
             (past.content, past.key, past.step) == (given.content, given.key, given.step)
             for past in self.given(intent_id)
@@ -230,8 +222,8 @@ class Records:
     # Transactions
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
-        """Returns the nonce for a new transaction of the account. ``of_node`` is the node's next
-        nonce; recorded transactions that the node has not seen are counted in addition."""
+        """Returns the nonce for a new transaction: ``of_node``, the node's next one, plus recorded
+        transactions that the node has not seen."""
         rows = self._file.read(
             "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
             " AND code IS NOT 'ABANDONED'",
@@ -249,10 +241,8 @@ class Records:
         of_node: int | None,
         fees: tuple[int, int],
     ) -> None:
-        """Raises Refused if ``draft`` may not be signed, because of another recorded transaction of
-        the account or because its nonce or fees do not fit. ``content`` identifies the call of
-        ``draft``, ``of_node`` is the node's next nonce. Call this inside the database transaction
-        that then records ``draft``."""
+        """Raises Refused if ``draft`` may not be signed. Call it in the database transaction that
+        then records ``draft``."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -323,10 +313,9 @@ class Records:
         fees: tuple[int, int] = (0, 0),
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Records a signed transaction with its bytes and what can leave because of it, and returns
-        it as recorded. ``fees`` are the highest fee and the priority fee in wei per unit of gas, 0
-        on Solana. ``asked`` is JSON of the payload and of what the user confirmed. Raises Refused
-        if the transaction may not be signed or the file fails; the caller then drops the bytes."""
+        """Records a signed transaction and returns it. ``fees`` are the highest and the priority
+        fee in wei per unit of gas. Raises Refused if it may not be signed; the caller then drops
+        the bytes."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -368,8 +357,6 @@ class Records:
         return None if row is None else told_of(row)
 
     def _known(self, hash_: str) -> sqlite3.Row:
-        """Returns the database row of a transaction. Raises KeyError if this wallet did not sign
-        it."""
         row = self._row(hash_)
         if row is None:
             raise KeyError(hash_)
@@ -381,24 +368,22 @@ class Records:
         return bytes(self._known(hash_)["raw"])
 
     def asked(self, hash_: str) -> str | None:
-        """Returns, as JSON text, the payload of a transaction and what the user confirmed for it;
-        None if they were not recorded. Raises KeyError if this wallet did not sign it."""
+        """Returns the JSON of a transaction's payload and of what the user confirmed, None if not
+        recorded. Raises KeyError if this wallet did not sign it."""
         asked = self._known(hash_)["asked"]
         return None if asked is None else str(asked)
 
     def fees(self, hash_: str) -> tuple[int, int]:
-        """Returns (highest fee, priority fee) of a transaction, in wei per unit of gas. Raises
-        KeyError if this wallet did not sign it."""
+        """Returns (highest fee, priority fee) in wei per unit of gas. Raises KeyError if this
+        wallet did not sign the transaction."""
         row = self._known(hash_)
         return int(row["fee"]), int(row["priority"])
 
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns (transactions, next). ``transactions`` are those recorded after position
-        ``after``, oldest first, at most ``most`` of them (-1 means no limit); only those of
-        ``intent_id`` unless it is None. ``next`` is the position after which the next page begins,
-        None after the last page."""
+        """Returns up to ``most`` transactions (-1: all) after position ``after``, oldest first, and
+        the position after which the next page begins, None if none."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",
@@ -411,8 +396,8 @@ class Records:
         return tuple(told_of(row) for row in rows), rows[-1]["place"] if full else None
 
     def twins(self, transaction: SignedTransaction) -> tuple[SignedTransaction, ...]:
-        """Returns the other transactions of this wallet with the same account and nonce, oldest
-        first. Empty on Solana, which has no nonces."""
+        """Returns the wallet's other transactions with the same account and nonce, oldest first.
+        Empty on Solana."""
         if transaction.nonce is None:
             return ()
         rows = self._file.read(
@@ -425,9 +410,8 @@ class Records:
         return tuple(told_of(row) for row in rows)
 
     def outbidding(self, transaction: SignedTransaction) -> SignedTransaction | None:
-        """Returns the transaction that nodes keep instead of ``transaction``: among those sent with
-        the same nonce, the one with the highest fee. None if no other has a higher fee than
-        ``transaction``."""
+        """Returns the transaction that nodes keep instead of ``transaction``: one sent with the
+        same nonce and the highest fee. None if none has a higher fee."""
         bids = [twin for twin in self.twins(transaction) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(transaction.hash):
@@ -445,9 +429,8 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Sets state, code, confirmations and problem of a recorded transaction, but only if its
-        present state is one of ``among``. With ``mined`` False, a transaction that is in a block
-        already stays unchanged too. Returns True if the values were set."""
+        """Sets state, code, confirmations and problem if the present state is one of ``among``, and
+        returns True if so. With ``mined`` False, a transaction in a block stays unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -62,10 +62,9 @@ COLUMNS = ("date", "orders", "volumeUsd")
 
 
 class LimitGauge(Allowance, frozen=True):
-    """The use of one limit, for quotes or for exchanges, within a minute, an hour or a day.
-    ``used`` counts the calls of this profile, and those of the partner's other programs if an
-    answer reported them. ``ends_at`` is when the limit will be used up at the present pace.
-    ``exceeded`` is True if the command was given a percentage and more than that is used."""
+    """The use of one limit of calls within a minute, an hour or a day. ``used`` includes the
+    partner's other programs if an answer reported them. ``exceeded`` is True above the percentage
+    given to the command."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -94,9 +93,8 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit will be used up if calls go on at the pace of the current window; the
-        present time if it is used up already. None if the window will end first, or if too little
-        of it has passed to tell."""
+        """When the limit will be used up at the current pace; the present time if it is already.
+        None if the window ends first or has just begun."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -133,8 +131,7 @@ def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]
 
 
 def forecast(gauges: tuple[LimitGauge, ...]) -> str | None:
-    """Returns a sentence about the limit that would make the desk wait longest; None if all limits
-    last until their windows end."""
+    """Returns a sentence about the limit that would delay the desk longest; None if all last."""
     ending = [(gauge, end) for gauge in gauges if (end := gauge.ends_at) is not None]
     if not ending:
         return None
@@ -150,16 +147,14 @@ def month_of(moment: datetime) -> str:
 
 
 def stepped(month: str, by: int, now: datetime) -> str:
-    """Returns the month ``by`` months after ``month`` (before it if ``by`` is negative), but none
-    later than the month of ``now``."""
+    """Returns the month ``by`` months after ``month``, but none later than the month of ``now``."""
     year, number = map(int, month.split("-"))
     count = year * 12 + number - 1 + by
     return min(max(f"{count // 12:04}-{count % 12 + 1:02}", _EARLIEST), month_of(now))
 
 
 def month_name(month: str, now: datetime) -> str:
-    """Returns the name of a month, such as ``November``. The year is added if it is not the year of
-    ``now``."""
+    """Returns the name of a month, such as ``November``, with its year unless it is this year."""
     year, number = map(int, month.split("-"))
     name = calendar.month_name[number]
     return name if year == now.astimezone(UTC).year else f"{name} {year}"
@@ -191,8 +186,6 @@ def scale_labels(top: Decimal) -> tuple[str, str, str]:
 
 
 def _eighths(value: Decimal, top: Decimal, rows: int) -> int:
-    """Returns the height of a chart's bar in eighths of a row; at least 1 for a value above 0.
-    ``top`` is the value that fills all ``rows``."""
     if value <= 0:
         return 0
     return max(1, int((value * 8 * rows / top).to_integral_value()))
@@ -209,9 +202,8 @@ def short_usd(value: Decimal) -> str:
 def bar_rows(
     values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
-    """Returns the lines of a bar chart, top row first, with one character for each value. A value
-    of 0 is drawn as a dot on the base line. ``top`` is the value of a full bar; None means the top
-    of the scale for ``values``."""
+    """Returns the lines of a bar chart. A value of 0 is a dot on the base line. ``top`` is the
+    value of a full bar; None derives it from ``values``."""
     top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [_eighths(value, top, rows) for value in values]
     drawn = []
@@ -232,9 +224,8 @@ def text_chart(
     columns: int = 80,
     ascii_only: bool = False,
 ) -> list[str]:
-    """Returns the lines of a chart with its scale at the left and the first and last date below.
-    ``columns`` is the width. If not all bars fit into it, the chart is split into parts one below
-    another, all with the same scale."""
+    """Returns the lines of a chart with scale and dates. Bars beyond the width ``columns`` continue
+    below, with the same scale."""
     if not dates:
         return []
     top = scale_of(values)
@@ -252,9 +243,6 @@ def text_chart(
 
 
 def _parts(bars: int, most: int) -> list[tuple[int, int]]:
-    """Splits the bars of a chart into parts of about equal length, which are drawn one below
-    another. Returns the range (first, end) of each part. A part has at most ``most`` bars, or more
-    if the two dates below it need that width."""
     count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
     ends = [bars * part // count for part in range(count + 1)]
     return list(pairwise(ends))
@@ -267,15 +255,15 @@ def _below(dates: Sequence[str]) -> str:
 
 
 def begins_late(first: str, asked: datetime) -> str | None:
-    """Returns the day or month of ``asked`` if the chart begins with another one, ``first``.
-    Returns None if the two are equal."""
+    """Returns the day or month of ``asked`` if the chart begins with another one, otherwise
+    None."""
     wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
     return wanted if wanted != first else None
 
 
 class AccountReading(Struct, frozen=True):
-    """What was read for the account page. ``days`` are the days of ``month`` and of the month
-    before, oldest first; ``weeks`` are newest first."""
+    """What was read for the account page: days of ``month`` and the month before, oldest first;
+    ``weeks`` newest first."""
 
     month: str
     read_at: datetime
@@ -288,8 +276,7 @@ class AccountReading(Struct, frozen=True):
 
 
 class AccountReader:
-    """Reads the account page of one partner. Within a minute after a reading, the same reading is
-    returned without a call."""
+    """Reads the account page of one partner, at most once a minute."""
 
     def __init__(self, api: PartnerApi) -> None:
         self._api = api
@@ -302,8 +289,8 @@ class AccountReader:
         return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """Returns the reading of a month. Makes three calls unless a reading less than a minute old
-        is kept; ``anew`` ignores a kept reading. Raises ClientError."""
+        """Returns the reading of a month. Unless ``anew``, a reading less than a minute old is
+        returned without a call. Raises ClientError."""
         if not anew and (reading := self.kept(month)) is not None:
             return reading
         now = self._api.server_now()
@@ -326,8 +313,8 @@ def account_export_name(reading: AccountReading) -> str:
 
 
 def account_csv(reading: AccountReading) -> str:
-    """Returns CSV with a header and one line for each day of the reading's month: date, number of
-    orders and volume in dollars."""
+    """Returns CSV with one line for each day of the month: date, number of orders and volume in
+    dollars."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -46,14 +46,12 @@ class Batch(Struct, frozen=True):
 
     @property
     def payer(self) -> str | None:
-        """The name or address of the account that pays every group. An empty name means the first
-        account of each chain. None means that the batch is not to be paid directly after its
-        creation."""
+        """The name or address of the account that pays the batch; empty for each chain's first.
+        None if the batch is not paid directly after its creation."""
         return self.operation.body.get("payer")
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All rows of the batch in the order of the file."""
         rows = [row for group in self.groups for row in group.rows]
         return tuple(sorted(rows, key=lambda row: row.number))
 
@@ -62,8 +60,8 @@ class Batch(Struct, frozen=True):
 
 
 def find_batch(ledger: Ledger, name: str) -> Batch | None:
-    """Returns the batch whose id is ``name`` or begins with it. None if ``name`` has fewer than
-    four characters, or if no batch or several batches fit."""
+    """Returns the only batch whose id begins with ``name``, of at least four characters; None if
+    there is no such batch."""
     if len(name) < 4 or not name.isalnum():
         return None
     begun = name.lower()
@@ -86,8 +84,8 @@ def find_group(ledger: Ledger, multi_id: str) -> Group | None:
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """Returns a group with its rows, given the id of the group's operation in the ledger. Raises
-    KeyError if there is none."""
+    """Returns a group of rows from the journal, by operation id. Raises KeyError if there is
+    none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)
@@ -127,9 +125,8 @@ def begin_batch(
     again: bool = False,
     payer: str | None = None,
 ) -> None:
-    """Records a new batch in the journal before any of its requests is sent. ``groups`` has each
-    group with the exact text of its request; ``payer`` is stored as :attr:`Batch.payer`. Raises
-    ClaimTaken if a batch of the same rows is under way, or if such a batch was created earlier and
+    """Records a new batch before its requests are sent. ``groups`` pairs each group of rows with
+    its request's exact text. Raises ClaimTaken if the same rows are under way, or became orders and
     ``again`` is False."""
     claim = f"batch:{digest}"
     body: dict[str, Any] = {"file": file, "digest": digest}
@@ -155,8 +152,6 @@ def begin_batch(
 
 
 def _created_before(ledger: Ledger, digest: str) -> Operation | None:
-    """Returns the newest batch that has the same rows (``digest``) and whose rows became orders;
-    None if there is none. A later batch of these rows that was refused makes no difference."""
     same = "kind = 'batch' AND state = ? AND json_extract(body, '$.digest') = ?"
     acts = ledger.where(same, State.DONE, digest)
     return acts[-1] if acts else None
@@ -174,17 +169,12 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Records in the journal the new state of a group's create request, and of the group's rows.
-    Returns whether the state changed. Returns False too if another group of this journal has
-    ``multi_id``.
+    """Records a group's new state and that of its rows. Returns False if nothing changed or another
+    group has ``multi_id``.
 
-    SENT: the request may be sent now, but only if True is returned; otherwise it was sent or
-    decided before. PREPARED: nothing was created, so the request may be sent again. UNKNOWN:
-    ``code`` says why the outcome is not known.
-
-    REFUSED: none of the group's orders exists, and ``reasons`` has a sentence for each row. DONE:
-    the group has the id ``multi_id`` at the service, and :func:`move_row` records every row in the
-    same database transaction. If a search found the group, ``code`` says how the answer was lost.
+    Before sending, record SENT: the request may be sent only if True is returned. REFUSED needs
+    ``reasons``, a sentence for each row. After DONE, call :func:`move_row` for every row in the
+    same database transaction.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
@@ -223,16 +213,14 @@ def move_row(
     code: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Records in the journal the outcome of one row, within the database transaction that changes
-    the state of the row's group. ``service_id`` is the row's order, ``reason`` a sentence that says
-    why there is none or why it must not be paid."""
+    """Records the outcome of one row, inside the database transaction that changes its group.
+    ``service_id`` is the row's order; ``reason`` says why none exists or it must not be paid."""
     ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
-    """Records in the journal that a row's order differs from what was asked for. ``reason`` is a
-    sentence without its full stop. Returns False if the row has no order, or if a problem is
-    recorded for it already."""
+    """Records that a row's order differs from what was asked for. Returns False without an order,
+    or if a problem is recorded already."""
     sentence = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)
@@ -242,9 +230,6 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """Records in the journal that the batch of ``group`` has ended, once all its groups have. If
-    every group was refused, the batch is refused and gives up its claim on the rows; otherwise it
-    is done."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

@@ -66,9 +66,8 @@ _TRANSFER = "0xa9059cbb"
 
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
-    """Returns the name of the first field in which an order differs from ``asked``, the request for
-    it; None if there is no difference. A field that the service leaves out does not count as
-    different, except the recipient."""
+    """Returns the first field in which an order differs from its request; None if none does. A
+    field that the service leaves out is no difference, except the recipient."""
     for wanted, token_id, token, word in (
         (asked.from_, order.in_token_id, order.in_token, "token sold"),
         (asked.to, order.out_token_id, order.out_token, "token bought"),
@@ -87,16 +86,14 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
 
 
 def _same(left: str, other: str) -> bool:
-    """True if the two addresses are equal. Hexadecimal addresses are compared ignoring case,
-    because upper and lower case are only a checksum in them."""
     if left.startswith("0x") and other.startswith("0x"):
         return left.lower() == other.lower()
     return left == other
 
 
 class PayableRow(Struct, frozen=True):
-    """One row that can be paid. ``token`` is the token sold. ``confirmed`` is the amount that the
-    row asked to sell, in base units; ``deposit`` is the deposit that the order asks for."""
+    """One row that can be paid. ``confirmed`` is the amount that the row asked to sell, in base
+    units; ``deposit`` is what the order asks for."""
 
     token: Token
     confirmed: int
@@ -104,9 +101,8 @@ class PayableRow(Struct, frozen=True):
 
 
 class Unpayable(Exception):
-    """Raised for a row whose order exists but must not be paid now. The message is a sentence
-    without a full stop. ``wrong`` is True if the order is not what the row asked for, so that it
-    must never be paid."""
+    """Raised for an order that must not be paid now. With ``wrong`` True it is not what the row
+    asked for and must never be paid."""
 
     def __init__(self, reason: str, *, wrong: bool = False) -> None:
         super().__init__(reason)
@@ -114,8 +110,8 @@ class Unpayable(Exception):
 
 
 class Payables(Struct, frozen=True):
-    """The rows of a group that can be paid now, and the rows that cannot, each with the reason.
-    ``pending`` is the number of orders that have no deposit address yet."""
+    """The rows that can be paid now, and those that cannot, with reasons. ``pending`` is the number
+    of orders without a deposit address."""
 
     rows: tuple[PayableRow, ...]
     unpayable: tuple[tuple[Row, Unpayable], ...]
@@ -129,9 +125,8 @@ def payables(
     now: datetime,
     paid: Collection[str] = (),
 ) -> Payables:
-    """Sorts the rows of a group into payable and unpayable ones, by their orders in ``status``.
-    Rows whose order id is in ``paid`` (the deposit was sent or may have been) are left out.
-    ``token_of`` returns a token by its id, None if unknown."""
+    """Returns which rows can be paid, by their orders in ``status``. Orders in ``paid``, whose
+    deposit was or may have been sent, are left out."""
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
     unpayable: list[tuple[Row, Unpayable]] = []
@@ -154,9 +149,8 @@ def payables(
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
-    """Returns the first difference between a bundle's deposits (``before``) and a later answer
-    about the orders (``now``), as a sentence without a full stop; None if there is no
-    difference."""
+    """Returns the first difference between a bundle's deposits and a later answer, without a full
+    stop; None if there is none."""
     deposits = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
@@ -215,15 +209,12 @@ def _row(
 
 
 def _not_built(differs: str) -> Stopped:
-    """Returns the exception for an answer of the service that is not the bundle asked for, with
-    exactly its deposits. ``differs`` says what is wrong."""
     return Stopped("BUILD_DIFFERS", differs=differs)
 
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
-    """Returns the most that a bundle may cost for gas, in base units of the native coin: the limit
-    of one transaction, once for each of its ``payments`` and once more for the work of the smart
-    account. ``price`` is the coin's price in US dollars, None if unknown."""
+    """Returns the most that a bundle may cost for gas, in base units of the native coin. ``price``
+    is the coin's price in USD or None."""
     return gas_bound(price, kind) * (payments + 1)
 
 
@@ -234,9 +225,8 @@ async def build_operations(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service build the operations that pay the deposits of ``rows`` from the smart account
-    owned by ``account``, and returns them as a bundle. ``coin`` is the chain's native coin. Raises
-    ClientError, and Stopped if the operations do not pay exactly these deposits."""
+    """Has the service build the operations that pay these rows' deposits from a smart account.
+    Raises ClientError, and Stopped if they do not pay exactly these."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     items: list[BundleItem] = []
     needs: list[Sum] = []
@@ -277,10 +267,9 @@ async def partition(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service divide the deposits of a Solana group into transactions of one token each,
-    and returns the division as a bundle. The bytes of each transaction are fetched only just before
-    signing, because the block that they name is valid for a minute. Raises ClientError, and Stopped
-    if the answer does not fit the rows."""
+    """Has the service divide Solana deposits into transactions of one token each. Their bytes are
+    fetched just before signing, because they are valid for a minute. Raises ClientError and
+    Stopped."""
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
@@ -293,8 +282,8 @@ async def partition(
 
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
-    """Returns the transaction, in base64, that pays exactly the deposits of ``item``. Raises
-    ClientError, and Stopped if the service answers with any other deposits."""
+    """Returns the base64 transaction that pays exactly the deposits of ``item``. Raises
+    ClientError, and Stopped for any other deposits."""
     ids = item.service_ids
     transactions = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
     if len(transactions) != 1:
@@ -319,8 +308,8 @@ async def _asked(
 def _partition(
     answer: MultiTransactions, rows: Sequence[PayableRow]
 ) -> list[tuple[MultiTransaction, list[PayableRow]]]:
-    """Returns each transaction of the answer with the rows whose deposits it pays. Raises Stopped
-    unless every row is paid by exactly one transaction and no transaction pays anything else."""
+    """Returns each transaction with the rows that it pays. Raises Stopped unless every row is paid
+    exactly once and nothing else is."""
     left = {row.deposit.service_id: row for row in rows}
     parts: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for transaction in answer.transactions:
@@ -334,9 +323,8 @@ def _partition(
 
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
-    """Returns the operation to sign, with its EntryPoint and chain id. Raises Stopped if the
-    service did not send the operation itself, because the desk signs nothing that it cannot
-    show."""
+    """Returns the operation to sign. Raises Stopped if the service did not send it: the desk signs
+    nothing that it cannot show."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"
@@ -380,8 +368,8 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 
 def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
-    """Returns the limits within which the wallet agent may sign ``item``: the signature pays
-    exactly the item's deposits. ``coin`` is the chain's native coin."""
+    """Returns the limits for the wallet agent: the signature pays exactly the deposits of
+    ``item``."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
         DepositPromise(deposit.service_id, deposit.address, None, deposit.units, deposit.expires)
@@ -399,9 +387,8 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
 
 
 def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
-    """Returns the limits within which the wallet agent may sign the transaction that sends the
-    missing amount ``need`` to the smart account. The amount is limited to what the deposits and
-    their gas can need."""
+    """Returns the limits for the wallet agent to send ``need`` to the smart account: at most what
+    deposits and gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000

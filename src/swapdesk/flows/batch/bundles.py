@@ -27,8 +27,8 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class BundleDeposit(Struct, frozen=True):
-    """One deposit of a bundle. ``row`` is the number of its row in the file. ``units`` is the
-    order's ``inAmount`` in base units."""
+    """One deposit of a bundle. ``row`` is the row's number in the file; ``units`` is the amount in
+    base units."""
 
     row: int
     service_id: str
@@ -77,8 +77,7 @@ BundleWord = Literal[
 
 
 class Bundle(Struct, frozen=True):
-    """The payment of a group's deposits, as the service built it and the desk compared it with the
-    group."""
+    """The payment of a group's deposits, as the service built it and the desk checked it."""
 
     PRINTED: ClassVar = {
         "number": "number", "state": "word", "account": "account", "smartAccount": "smart_account",
@@ -125,7 +124,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def expires(self) -> datetime:
-        """The time when the first of the bundle's orders stops waiting for its deposit."""
+        """When the first of the bundle's orders stops waiting for its deposit."""
         return min(deposit.expires for deposit in self.deposits)
 
     @property
@@ -134,7 +133,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def gas_at_most(self) -> Decimal:
-        """The most that gas may cost, in whole native coins."""
+        """The highest cost of gas, in whole native coins."""
         return short(from_base_units(self.gas_units, COIN_DECIMALS[Kind(self.kind)]))
 
     @property
@@ -143,13 +142,13 @@ class Bundle(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """Why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED. None if it
-        has paid or has not ended."""
+        """Why the bundle ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED; otherwise
+        None."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """The signatures of all items, in their order; empty until every item is signed."""
+        """The signatures of all items; empty until every item is signed."""
         return tuple(self.operation.result.get("signatures", ()))
 
     @property
@@ -158,28 +157,28 @@ class Bundle(Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """The service's reason for the end of the bundle, in words; None if it gave none."""
+        """The service's reason for the bundle's end, or None."""
         return self.operation.result.get("reason")
 
     @property
     def unsigned(self) -> bool:
-        """True if the bundle is built but its signatures are not recorded yet. On Solana, some of
-        its parts may have been signed and sent already."""
+        """True if the bundle is built but no signatures are recorded. On Solana, some parts may
+        have been sent already."""
         return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
     def signed(self) -> bool:
-        """True if every operation is signed but the signatures were not sent to the service."""
+        """True if everything is signed but not sent to the service."""
         return self.state is State.PREPARED and not self.unsigned
 
     @property
     def accepted(self) -> bool:
-        """True if the service is known to have the signatures and the bundle has not ended."""
+        """True if the service certainly has the signatures and the bundle has not ended."""
         return self.under_way and bool(self.operation.result.get("accepted"))
 
     @property
     def under_way(self) -> bool:
-        """True if the service has the signatures or may have them, and the bundle has not ended."""
+        """True if the service has or may have the signatures and the bundle has not ended."""
         return self.state in LEFT
 
     @property
@@ -192,13 +191,11 @@ class Bundle(Struct, frozen=True):
 
     @property
     def said(self) -> str | None:
-        """The code of the service's newest answer about the bundle. None if there is none or the
-        outcome is known."""
+        """The code of the service's newest answer; None without one or after the outcome."""
         return self.operation.result.get("said") or None
 
     @property
     def word(self) -> BundleWord:
-        """The state of the bundle in one word, as used in JSON."""
         match self.state:
             case State.PREPARED:
                 return "built" if self.unsigned else "signed"
@@ -217,9 +214,8 @@ _WORDS: Mapping[str, BundleWord] = {
 
 
 def add_bundle(ledger: Ledger, group: str, built: Bundle) -> Bundle:
-    """Records a newly built bundle of a group in the journal and returns it with its number. It
-    replaces an earlier bundle that was not sent. Raises ValueError if an earlier bundle was sent
-    and its outcome is not known."""
+    """Records a newly built bundle in place of an unsent one, and returns it with its number.
+    Raises ValueError if an earlier bundle was sent and has no known outcome."""
     claim = f"bundle:{group}"
     with ledger.transaction():
         last = newest_bundle(ledger, group)
@@ -252,16 +248,15 @@ def open_bundles(ledger: Ledger) -> list[Bundle]:
 
 
 def sign_bundle(ledger: Ledger, bundle: Bundle, signatures: Sequence[str]) -> bool:
-    """Records the signatures of a bundle in the journal before any of them is sent. Returns False
-    if the bundle must not be sent, because it was sent or has ended meanwhile."""
+    """Records a bundle's signatures before any is sent. Returns False if the bundle must not be
+    sent, because it was sent or has ended meanwhile."""
     id_ = bundle.operation.id
     return ledger.tell(id_, among=(State.PREPARED,), signatures=list(signatures))
 
 
 def accept_bundle(ledger: Ledger, bundle: Bundle) -> bool:
-    """Records in the journal that the service has the signatures of a bundle, even if an earlier
-    answer said otherwise. Returns True if the bundle is under way now, False if it has no
-    signatures or has ended."""
+    """Records that the service has a bundle's signatures. Returns False if the bundle has none or
+    has ended."""
     id_ = bundle.operation.id
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -285,18 +280,9 @@ def move_bundle(
     server_at: datetime | None = None,
     **result: Any,
 ) -> bool:
-    """Records in the journal the state of a bundle together with the states of its deposits.
-    Returns whether the state changed.
-
-    SENT: the signatures may be sent now, but only if True is returned; otherwise they were sent
-    before, perhaps by another run. Raises ClaimTaken if one of the orders is paid in another way,
-    or may be. PREPARED: the service does not have the signatures, so the same ones may be sent
-    again.
-
-    REFUSED with code FAILED: if there are several operations, one of them may have paid, so the
-    deposits become unknown and nothing else pays them. DONE: the operations were executed and the
-    deposits are paid, even if the bundle counted as ended before.
-    """
+    """Records the state of a bundle and its deposits. Returns False if nothing changed. Before
+    sending, record SENT: the signatures may be sent only if True is returned. Raises ClaimTaken if
+    an order is or may be paid in another way."""
     id_, own = bundle.operation.id, bundle.kind == "evm"
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -328,10 +314,9 @@ def begin_transaction(
     intent_id: str,
     service_ids: Sequence[str] = (),
 ) -> Operation:
-    """Records a wallet transaction of a group in the journal before it is signed. A ``fund`` sends
-    ``paid`` to the smart account; a ``part`` pays the deposits of the orders ``service_ids``.
-    Raises ClaimTaken if another funding with the same token is under way, or if one of the orders
-    is paid in another way or may be."""
+    """Records a wallet transaction before it is signed: ``fund`` sends ``paid`` to the smart
+    account, ``part`` pays the orders ``service_ids``. Raises ClaimTaken if another funding is under
+    way or an order may be paid otherwise."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -346,7 +331,8 @@ def begin_transaction(
 
 
 def transactions_of(ledger: Ledger, group: str) -> tuple[Operation, ...]:
-    """Returns the wallet's transactions that fund or pay a group, oldest first."""
+    """Returns the wallet transactions that fund the group's smart account or pay its deposits,
+    oldest first."""
     return tuple(ledger.parts(group, "fund", "part"))
 
 
@@ -368,10 +354,8 @@ def signed_under(act: Operation) -> str:
 def begin_withdrawal(
     ledger: Ledger, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Sum]
 ) -> Operation:
-    """Records in the journal a withdrawal of ``taken`` from the smart account ``sender`` to its
-    owner ``account``, before it is signed. It replaces a withdrawal of the same intent that was
-    prepared but never signed. Raises ClaimTaken while any other withdrawal from this smart account
-    is under way."""
+    """Records a withdrawal from the smart account ``sender`` to its owner before it is signed.
+    Raises ClaimTaken while another withdrawal from it is under way."""
     claim = f"withdraw:{chain}:{sender}"
     with ledger.transaction():
         holder = ledger.holder(claim)
@@ -393,8 +377,8 @@ def begin_withdrawal(
 
 
 def withdrawals(ledger: Ledger, account: str, chain: str, *states: State) -> list[Operation]:
-    """Returns the withdrawals from the smart account owned by ``account`` on a chain that are in
-    one of ``states``, oldest first."""
+    """Returns the withdrawals from an owner's smart account that are in one of ``states``, oldest
+    first."""
     marks = ", ".join("?" * len(states))
     return ledger.where(
         f"kind = 'withdraw' AND state IN ({marks}) AND json_extract(body, '$.account') = ?"
@@ -427,16 +411,15 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
 
 
 def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
-    """Returns the intent id under which the wallet signs an item. It stays the same if the item is
-    built again, so that the wallet pays these deposits only once. On Solana it contains the number
-    of the bundle, because each bundle divides the deposits in its own way."""
+    """Returns the intent id under which the wallet signs an item. It stays the same if an EVM item
+    is built again, so that these deposits are paid only once."""
     name = f"{multi_id} {item.contract or 'coin'} {item.part}"
     return f"{name} {bundle.number}" if bundle.kind == "solana" else name
 
 
 def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
-    """Returns the intent id of the wallet transaction that funds the smart account with ``need``
-    for this bundle. The wallet sends only one transaction under this id."""
+    """Returns the intent id for funding the smart account with ``need``. The wallet sends only one
+    transaction under this id."""
     return f"{multi_id} fund {bundle.number} {need.contract or 'coin'}"
 
 
@@ -452,8 +435,8 @@ Owned = tuple[str, str]
 
 
 def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
-    """Returns the smart accounts that the journal's bundles use, by owner and chain, each with the
-    tokens of its bundles. Raises JournalUnavailable."""
+    """Returns the smart accounts in the journal's bundles, by owner and chain, with their tokens.
+    Raises JournalUnavailable."""
     assets: dict[Owned, dict[str | None, Asset]] = {}
     for bundle in bundles(journal.ledger, "json_extract(body, '$.kind') = 'evm'"):
         own = assets.setdefault((bundle.account, bundle.chain), {})
@@ -465,9 +448,9 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
 def relying(
     journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """Returns a bundle that relies on the present balance of the smart account owned by
-    ``account``: one that is under way, or signed and not expired. Bundles of the group ``beside``
-    (an operation id) do not count. None if there is no such bundle."""
+    """Returns a bundle that needs the present balance of the owner's smart account: one that is
+    sent, or signed and not expired. None if there is none. ``beside`` is the operation id of a
+    group to ignore."""
     for bundle in open_bundles(journal.ledger):
         own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
         # What is built only may be overtaken: then it is built again before it is signed.
@@ -488,8 +471,7 @@ _PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chai
 
 
 def overtaken(journal: Journal, bundle: Bundle) -> bool:
-    """True if a withdrawal or another bundle took money out of the smart account after this bundle
-    was built, so that the bundle was built for an outdated balance."""
+    """True if money left the smart account after this bundle was built."""
     since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
     taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
     if any(act.moved_at > since for act in taken):
@@ -503,9 +485,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns (hash, number) about the last withdrawal that took out all tokens of the bundle;
-    (None, 0) if there was none. ``hash`` is the withdrawal's transaction, None if the bundle was
-    built after it. ``number`` is that of the group's first bundle built after the withdrawal."""
+    """Returns (hash, number) of the last withdrawal that took out all the bundle's tokens; (None,
+    0) without one. ``hash`` is None if the bundle was built later; ``number`` is the first bundle
+    built since."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

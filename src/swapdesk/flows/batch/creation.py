@@ -43,13 +43,12 @@ from swapdesk.wire.orders import Order
 
 
 class NotCreatable(Exception):
-    """Raised if a plan cannot be created, so that nothing was journaled: it has problems, limits
-    are unknown, or nobody agreed to its doubts."""
+    """Raised if a plan cannot be created; nothing was journaled."""
 
 
 class BatchCreation:
-    """Creates batches in one journal. ``looks`` are the waiting times, in seconds, before each
-    search for a group whose answer was lost."""
+    """Creates batches in one journal. ``looks`` are the waits, in seconds, before each search for
+    orders after a lost answer."""
 
     def __init__(
         self,
@@ -73,10 +72,9 @@ class BatchCreation:
         again: bool = False,
         payer: str | None = None,
     ) -> str:
-        """Journals the plan as it was confirmed and returns the id of the new batch. ``agreed`` is
-        True if a person agreed to every doubt of the plan; ``payer`` is stored as
-        :attr:`Batch.payer`. Raises NotCreatable, JournalUnavailable, and ClaimTaken if a batch of
-        these rows is under way, or was created and ``again`` is False."""
+        """Journals the confirmed plan and returns the new batch's id. ``agreed`` is True if a
+        person agreed to every doubt. Raises NotCreatable, JournalUnavailable, and ClaimTaken for
+        rows under way, or created before without ``again``."""
         if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [(group, _request(group)) for group in plan.groups]
@@ -87,13 +85,9 @@ class BatchCreation:
         return batch_id
 
     async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
-        """Creates the remaining groups of a batch, one after another. Yields each group in its new
-        state, with the error that stopped it, or None.
-
-        Ends early if an outcome is unknown, if a limit of calls is reached, or if the service does
-        not answer; a later call continues. Raises KeyError if there is no such batch, and
-        JournalUnavailable, after which nothing is sent.
-        """
+        """Creates the remaining groups of a batch and yields each with its error or None. Ends
+        early at a limit of calls, an unknown outcome or no answer; a later call continues. Raises
+        KeyError, and JournalUnavailable, after which nothing is sent."""
         if not self._ledger.take_over(batch_id):
             return
         batch = find_batch(self._ledger, batch_id)
@@ -153,10 +147,8 @@ class BatchCreation:
         return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Records in the journal the outcome of every row of a created group. A row's result is
-        found in ``made`` by the row's position in the request; without a result, the row's outcome
-        is unknown. ``known`` are the ids of orders that existed before the request; none of them
-        can be a row's order."""
+        """Records the outcome of every row of a created group. ``known`` has ids of orders that
+        existed before and so are no row's."""
         taken = set(known)
         for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -182,8 +174,8 @@ class BatchCreation:
                 end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
-        """Searches the service for a group whose outcome is unknown and records the result in the
-        journal. Returns the error of the last search; None if that search succeeded."""
+        """Searches the service for a group with unknown outcome and records the result. Returns the
+        last search's error or None."""
         act = group.act
         if act.server_at is None or not act.left:
             return None
@@ -224,10 +216,8 @@ class BatchCreation:
     async def _groups_since(
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
-        """Searches the service for groups that consist only of rows of ``group``. Returns (groups,
-        complete). ``groups`` has the order ids of each group found, by group id and then by the
-        row's position in the request. ``complete`` is True if every order since ``sent_at`` was
-        seen. Raises ClientError."""
+        """Searches for groups that consist only of rows of ``group``. Returns order ids by group id
+        and position, and True if the search was complete. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
@@ -254,8 +244,6 @@ at position 3."""
 
 
 def _reasons(error: ApiError, count: int) -> list[str]:
-    """Returns a reason for each of the ``count`` refused rows: the service's reason for that row,
-    or its reason for the whole request if it gave none for the row."""
     reasons = {
         int(place[1]): problem.message
         for name, problem in error.fields.items()
@@ -265,8 +253,8 @@ def _reasons(error: ApiError, count: int) -> list[str]:
 
 
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
-    """Pairs each order in ``members`` with a row of the group, each row at most once. Returns the
-    order ids by the row's position in the request; empty if an order fits no remaining row."""
+    """Pairs each order with a row. Returns order ids by position; empty if an order fits no
+    remaining row."""
     requests = group.request.orders
     names: dict[int, str] = {}
     for order in members:

@@ -146,10 +146,8 @@ _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
 class GroupPayment:
-    """Pays one group from ``account`` on the chain whose native coin is ``coin``. ``token_of``
-    returns a token by its id, None if unknown. ``look`` shows each review and returns the trader's
-    answer; ``watch`` is notified of progress. A request that the service does not have counts as
-    lost once ``arrives`` has passed since it was sent."""
+    """Pays one group of orders from ``account``. ``look`` shows a review and returns the trader's
+    answer. A request unknown to the service counts as lost after ``arrives``."""
 
     def __init__(
         self,
@@ -188,15 +186,13 @@ class GroupPayment:
 
     @property
     def standing(self) -> GroupStanding:
-        """How far the payment of the group is, according to the journal. Raises
-        JournalUnavailable."""
+        """How far the payment is. Raises JournalUnavailable."""
         return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
-        """Continues the payment up to the step ``until`` and returns the outcome, which has no
-        failure if that step was reached. With ``until`` BUILT, a bundle that ended without paying,
-        or was never sent, is replaced by a new one. Raises JournalUnavailable; without the journal
-        nothing is sent."""
+        """Continues the payment up to the step ``until``. BUILT replaces a bundle that ended
+        without paying or was never sent. Raises JournalUnavailable; without the journal nothing is
+        sent."""
         try:
             await self._advance(until)
         except ClaimTaken as taken:
@@ -241,8 +237,6 @@ class GroupPayment:
             self._moved()
 
     def _moved(self) -> Bundle:
-        """Notifies ``watch`` that the bundle's state changed, and returns the bundle as it now is
-        in the journal."""
         self._watch.moved()
         bundle = newest_bundle(self._ledger, self._act)
         assert bundle is not None  # none is ever deleted
@@ -251,8 +245,6 @@ class GroupPayment:
     # Building
 
     async def _build(self) -> Bundle:
-        """Has the service build a bundle, compares it with the group, records it in the journal and
-        returns it. Raises Stopped and ClientError."""
         solana = self._group.paid == "solana"
         if not solana:
             self._refuse_beside_another()
@@ -271,8 +263,6 @@ class GroupPayment:
         return self._moved()
 
     async def _to_pay(self) -> Payables:
-        """Returns the rows to pay. Waits first until every order has its deposit address, or until
-        the time for that is over."""
         ends = self._clock.monotonic() + SET_UP_SECONDS
         while True:
             payable = await self._payable()
@@ -281,15 +271,11 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     async def _require_same(self, bundle: Bundle) -> None:
-        """Raises Stopped if the orders as the service states them now differ from those that the
-        bundle was built for."""
         differs = changed(bundle.deposits, await self._payable())
         if differs is not None:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Returns the rows that can be paid, leaving out orders that were or may have been paid in
-        another way."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -299,8 +285,6 @@ class GroupPayment:
         return payables(self._group, status, self._token_of, self._clock.now(), paid)
 
     def _refuse_beside_another(self) -> None:
-        """Raises Stopped if a bundle of another group relies on the balance of the smart
-        account."""
         address, now = self._account.address, self._clock.now()
         other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
@@ -308,22 +292,20 @@ class GroupPayment:
             raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)
 
     def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
-        """Raises Stopped if ``expires``, an order's deadline, is too near for a deposit to arrive.
-        ``what`` is the word for what would be late."""
+        """Raises Stopped if an order's deadline is too near. ``what`` is the word for what would be
+        late."""
         if expires - self._clock.now() <= LEAST_LEFT:
             raise Stopped("ORDERS_EXPIRED", what=what)
 
     def _require_untouched(self, bundle: Bundle) -> None:
-        """Raises Stopped if money left the smart account after the bundle was built."""
         if overtaken(self._journal, bundle):
             raise Stopped("BUILT_BEFORE", row="overtaken")
 
     # Filling the smart account and signing
 
     async def _sign(self, bundle: Bundle) -> None:
-        """Sends the missing amounts to the smart account, waits until they have arrived, and has
-        all operations of the bundle signed. Raises Stopped, NotAgreed, NotSignable, WalletError and
-        ClientError."""
+        """Funds the smart account and has the bundle signed. Raises Stopped, NotAgreed,
+        NotSignable, WalletError and ClientError."""
         self._require_in_time(bundle.expires)
         await self._require_same(bundle)
         self._refuse_beside_another()
@@ -365,8 +347,6 @@ class GroupPayment:
         self._watch.moved()
 
     def _require_funded(self, bundle: Bundle) -> None:
-        """Raises Stopped unless every wallet transaction that funds the bundle's smart account was
-        executed."""
         for need in bundle.needs:
             act = self._transaction(funding_intent(self._multi_id, bundle, need))
             if act is None or act.state is not State.DONE:
@@ -376,9 +356,8 @@ class GroupPayment:
     # Submitting and following
 
     async def _submit(self, bundle: Bundle) -> None:
-        """Sends the signatures of the bundle to the service and records the new state in the
-        journal. If the bundle's outcome became known before the answer came, the answer is ignored.
-        Raises Stopped, JournalUnavailable, and ClientError if nothing was sent."""
+        """Sends the bundle's signatures to the service. Raises Stopped, JournalUnavailable, and
+        ClientError if nothing was sent."""
         self._require_in_time(bundle.expires)
         self._require_untouched(bundle)
         await self._require_same(bundle)
@@ -408,9 +387,6 @@ class GroupPayment:
             accept_bundle(self._ledger, bundle)
 
     async def _look_for(self, bundle: Bundle) -> None:
-        """Asks the service about a bundle whose submission was not answered, again and again until
-        the service has it or the request counts as lost. Records the result in the journal. Raises
-        Stopped and ClientError."""
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -433,8 +409,6 @@ class GroupPayment:
             raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
-        """Waits until the service reports the outcome of the bundle, and records it in the journal.
-        Raises ClientError, and Stopped if no outcome is reported in time."""
         ends = self._clock.monotonic() + self._pace.patience
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -447,8 +421,6 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
-        """Records the outcome of the bundle in the journal if ``status`` reports one. Returns True
-        if it does."""
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
@@ -461,8 +433,8 @@ class GroupPayment:
         move_bundle(self._ledger, bundle, State.UNKNOWN, code=code, said=code)
 
     def _not_there(self, bundle: Bundle) -> bool:
-        """Records in the journal that the service does not have the signatures, so that they may be
-        sent again. Returns False if the service is already known to have them."""
+        """Records that the service lacks the signatures, so that they may be sent again. Returns
+        False if the service has them."""
         return move_bundle(self._ledger, bundle, State.PREPARED)
 
     def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
@@ -473,8 +445,6 @@ class GroupPayment:
     # Parts, on Solana
 
     async def _pay_parts(self, bundle: Bundle) -> None:
-        """Signs and sends each part of a Solana group that is not paid yet, and waits until all are
-        executed. Raises Stopped, NotAgreed, NotSignable, WalletError and ClientError."""
         items = bundle.items
         try:
             for number, item in enumerate(items, start=1):
@@ -498,7 +468,6 @@ class GroupPayment:
         move_bundle(self._ledger, bundle, State.DONE, hash=last)
 
     def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
-        """Returns the newest wallet transaction that pays ``item``; None if none was begun."""
         return self._transaction(item_intent(self._multi_id, bundle, item))
 
     async def _pay_part(self, bundle: Bundle, item: BundleItem) -> None:
@@ -506,8 +475,6 @@ class GroupPayment:
         promise = item_promise(self._multi_id, self._coin, bundle, item)
 
         async def make() -> Payload:
-            """Fetches and returns the transaction. It is fetched just before it is shown, because
-            the block that its bytes name is valid for a minute only."""
             transaction = await part_of(self._api, self._multi_id, bundle.account, item)
             return SolanaPayload(Purpose.BUNDLE, transaction)
 
@@ -520,8 +487,6 @@ class GroupPayment:
         return transactions_of(self._ledger, self._act)
 
     def _transaction(self, intent_id: str) -> Operation | None:
-        """Returns the group's newest wallet transaction with this intent id; None if there is
-        none."""
         acts = reversed(self._transactions)
         return next((act for act in acts if signed_under(act) == intent_id), None)
 
@@ -533,11 +498,8 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends a wallet transaction that funds the smart account or pays a part of the
-        deposits. If one was signed earlier under the same intent id, sends that one. ``make``
-        returns the payload to sign. If a signed transaction cannot be sent, waits until its outcome
-        is certain; nothing else may be signed before. Raises NotAgreed and NotSignable, in both
-        cases with nothing signed."""
+        """Signs and sends a wallet transaction, or sends the one signed under the same intent id.
+        Raises NotAgreed and NotSignable before anything is signed."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -561,9 +523,8 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until all wallet transactions that were begun for the group have ended. Signs
-        nothing, and records those that were never signed as refused. After ``until``, the orders'
-        deadline, unsent transactions are given up. Raises WalletError and StillOpen."""
+        """Waits until all wallet transactions of the group have ended. Unsent ones are given up
+        after ``until``. Signs nothing. Raises WalletError and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue
@@ -588,16 +549,14 @@ class GroupPayment:
 
 
 def _taken(holder: Operation) -> Stopped:
-    """Returns the exception for a group that cannot be paid because the operation ``holder``
-    already pays one of its orders or funds its smart account."""
+    """Returns the exception for a group whose order or funding the operation ``holder`` already
+    pays."""
     if holder.kind == "deposit":
         return Stopped("PAID_BEFORE", order=holder.subject)
     return Stopped("OTHER_UNDER_WAY", row="other run")
 
 
 def _signed_anew(part: Operation) -> bool:
-    """True if a part has to be signed again, because its transaction certainly did not pay: it was
-    never signed, or not executed in time."""
     if part.state is not State.REFUSED:
         return False
     return part.hash is None or part.code in ("LOST", "ABANDONED")
@@ -606,9 +565,8 @@ def _signed_anew(part: Operation) -> bool:
 async def require_held(
     client: WalletClient, account: Account, chain: str, needs: Sequence[Sum]
 ) -> None:
-    """Raises Stopped if the account has less of a token than ``needs`` sum up to. A balance that
-    cannot be read is ignored, because the wallet simulates each transaction before it signs. Raises
-    WalletError."""
+    """Raises Stopped if the account holds less than ``needs``. An unreadable balance is ignored:
+    the wallet simulates before signing. Raises WalletError."""
     sums: dict[str | None, Sum] = {}
     for need in needs:
         before = sums.get(need.contract)
@@ -640,8 +598,8 @@ async def require_held(
 
 
 def first_token(desk: Desk, group: Group) -> Token:
-    """Returns the token that the first row of a group sells. Raises Stopped if the group was not
-    created or the token is unknown."""
+    """Returns the token that a group's first row sells. Raises Stopped if the group was not created
+    or the token is unknown."""
     if group.multi_id is None:
         raise Stopped("NOT_CREATED")
     token = desk.catalog.token(group.request.orders[0].from_)
@@ -651,18 +609,13 @@ def first_token(desk: Desk, group: Group) -> Token:
 
 
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
-    """Checks, before anything is created, that this desk can sign for every group of a plan.
-    ``named`` is the name or address of the paying account, empty for the first of each chain.
-    Raises WalletError, and Stopped if the desk cannot sign."""
+    """Raises Stopped unless this desk can sign for the whole plan. ``named`` is the paying
+    account's name or address, empty for each chain's first. Raises WalletError."""
     for group in plan.groups:
         await _account_on(desk, group.orders[0].token_in.chain_data, named)
 
 
 async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = False) -> Account:
-    """Returns the account of ``chain`` that pays: the one with the name or address ``wanted``, or
-    the first if ``wanted`` is empty. Raises Stopped if there is no such account or no node, or if
-    the wallet cannot sign and ``begun`` is False. ``begun`` is True if something of the group is
-    signed already."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         raise Stopped("NO_NODES", chain=chain.name)
@@ -686,13 +639,9 @@ async def pay_group(
     look: Look,
     watch: Watch,
 ) -> Outcome | None:
-    """Continues the payment of a group up to the step ``until``; returns None while another desk
-    works on the batch. If something of the group's bundle is signed, its account pays; otherwise
-    the account with the name or address ``named``, or the first if ``named`` is empty.
-
-    ``begin`` is called before all else with two arguments: the account, and True if its keys are
-    needed. Raises Stopped, WalletError and JournalUnavailable.
-    """
+    """Continues the payment of a group of orders up to the step ``until``; returns None while
+    another desk works on it. An empty ``named`` means the first account. ``begin`` gets the
+    account, and True if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)
@@ -723,9 +672,8 @@ async def pay_group(
 
 
 class GroupRun(Struct):
-    """What a signing session of a group is about. ``account`` is the address of the account that
-    pays; empty for the first account of the chain. ``until`` is the step that the current or last
-    run was asked to reach."""
+    """What a group's signing session is about. ``account`` is the paying address, empty for the
+    first account. ``until`` is the last step that was asked for."""
 
     group: Group
     account: str = ""
@@ -743,8 +691,6 @@ def standing_of(session: GroupSession) -> GroupStanding:
 
 
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
-    """Returns the amount that the bundle pays of its first token, in whole tokens, and the number
-    of deposits in words, like ``20 deposits``."""
     standing = standing_of(session)
     items = standing.bundle.items if standing.bundle is not None else ()
     amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
@@ -753,8 +699,6 @@ def _pays(session: GroupSession) -> tuple[Decimal, str]:
 
 
 def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
-    """Returns the steps of the payment, with their states according to the journal. On Solana no
-    smart account is funded, and each part is sent as soon as it is signed."""
     standing = standing_of(session)
     names = (
         ("build", "sign and send", "paid")
@@ -765,7 +709,6 @@ def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
 
 
 def _at(session: GroupSession, standing: GroupStanding) -> int:
-    """Returns the index of the step in progress, or of the step in which the payment ended."""
     bundle, turn = standing.bundle, session.turn
     if bundle is None or bundle.code == "REPLACED":
         return _BUILD
@@ -841,9 +784,8 @@ GROUP = SigningKind[GroupRun](
 
 
 def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
-    """Begins and returns the signing session of a created group. ``group_id`` is the id of the
-    group's operation; ``account`` is the address that pays, empty for the first of the chain.
-    Raises Stopped, JournalUnavailable, and KeyError if there is no such group."""
+    """Begins the signing session of a created group. ``account`` is the paying address, empty for
+    the first. Raises Stopped, JournalUnavailable, and KeyError for an unknown ``group_id``."""
     session = running.get(group_id)
     if session is not None:
         return session
@@ -854,8 +796,8 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
-    """Begins and returns a session for each partly signed group that this process is not working on
-    yet. Raises Stopped and JournalUnavailable."""
+    """Begins a session for each partly signed group that has none. Raises Stopped and
+    JournalUnavailable."""
     sessions = []
     journal = running.desk.journal
     for bundle in open_bundles(journal.ledger):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
-    """Yields what the wallet can pay with on all chains of a plan, each time with more balances
-    read. If a chain cannot be read, its ``problem`` says why; WalletError is never raised."""
+    """Yields what the wallet can pay a plan with, with more and more balances. An unreadable chain
+    has a ``problem``; WalletError is never raised."""
     means: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
         async for read in _on_chain(desk, chain, totals):
@@ -40,10 +40,8 @@ async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ..
 
 
 async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
-    """Returns what the wallet can pay a plan with now, without the faucet. ``payer`` names the
-    account; if it is empty, each chain has its first account with enough money, or its first
-    account if none has enough. Never raises WalletError, and starts no process if the wallet has no
-    keys."""
+    """Returns what the wallet can pay a plan with. An empty ``payer`` means each chain's first
+    account with enough money. Never raises WalletError, and starts no process without keys."""
     keys = desk.settings.places.keys
     found: list[Means] = []
     for chain, totals in _by_chain(plan.totals).items():
@@ -66,8 +64,6 @@ async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tupl
 
 
 async def _own(desk: Desk, token: Token) -> list[str]:
-    """Returns the addresses of the accounts that can pay with a token. Empty if the wallet refuses
-    to answer; the caller's next request reports the reason."""
     try:
         accounts = (await desk.wallet.accounts()).accounts
     except WalletError:
@@ -106,8 +102,6 @@ async def _on_chain(
 async def _with_smart_account(
     desk: Desk, means: Means, token: Token, account: SwapAccount
 ) -> Means:
-    """Returns ``means`` with the balance of the account's smart account added. That balance counts
-    because the smart account pays a bundle and keeps the deposits of a failed one."""
     own = account.account
     if own.kind is not Kind.EVM or not has_smart_accounts(live=desk.settings.live):
         return means

@@ -24,27 +24,21 @@ OR kind = 'withdraw' AND json_extract(body, '$.chain') = (SELECT json_extract(bo
 
 
 class OrderPayments:
-    """Tells how the orders of all batches of a journal are paid. A group is read again only after
-    its payment changed.
-
-    Every desk has one of these but few have a batch, so the module that reads a group is loaded
-    only when the first group is read.
-    """
+    """Tells how the orders of all batches are paid. A group is read again only after its payment
+    changed."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._read: dict[str, tuple[str, GroupStanding]] = {}
 
     def mark(self, multi_id: str) -> str | None:
-        """Returns a text that changes whenever a bundle, a wallet transaction or a withdrawal of
-        the group changes its state. None if the journal has no group with the id ``multi_id``.
-        Raises JournalUnavailable."""
+        """Returns a text that changes with every state of the group's payment; None if the journal
+        has no such group. Raises JournalUnavailable."""
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """Returns how the order ``service_id`` of the group ``multi_id`` is paid: state, where its
-        money is, and who acts next. None if no batch of this journal made the group. Raises
-        JournalUnavailable."""
+        """Returns how an order is paid, where its money is and who acts next; None if no batch of
+        this journal made it. Raises JournalUnavailable."""
         mark = self.mark(multi_id)
         if mark is None:
             return None

@@ -35,9 +35,8 @@ from swapdesk.wire.tokens import Token
 
 
 class Arrival(Struct, frozen=True):
-    """What all recipients together get of one token: ``about`` is an approximate amount in whole
-    tokens, ``rows`` the number of orders that it sums up. ``about`` is None if the output of one of
-    these orders is unknown."""
+    """What all recipients together get of one token: approximately ``about`` whole tokens in
+    ``rows`` orders. ``about`` is None if an output is unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol",
@@ -54,7 +53,7 @@ class Arrival(Struct, frozen=True):
 
 
 class Means(Struct, frozen=True):
-    """The account that pays on one chain, and what it has."""
+    """The account that pays on one chain, with its balances."""
 
     chain: str
     """The chain's short name."""
@@ -75,15 +74,15 @@ class Means(Struct, frozen=True):
 
     def has(self, token: Token) -> Decimal | None:
         """Returns how much of a token can pay deposits, in whole tokens, including the smart
-        account's balance; None if it is not known yet."""
+        account; None if unknown."""
         has = self.held.get(token.id)
         if has is None or self.filling:
             return None
         return MONEY.add(has, self.in_smart_account.get(token.id, Decimal(0)))
 
     def missing(self, total: Total) -> Decimal | None:
-        """Returns how much of a token is missing to pay ``total``, in whole tokens; None if nothing
-        is missing or the balance is unknown."""
+        """Returns how much is missing to pay ``total``, in whole tokens; None if nothing is or the
+        balance is unknown."""
         has = self.has(total.token)
         if has is None or has >= total.amount:
             return None
@@ -91,8 +90,8 @@ class Means(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """The sum of one token over all rows that sell it, in whole tokens. ``wallet`` names the paying
-    account, None if unknown. ``held`` is the balance that can pay it, None if unknown."""
+    """The sum of one token over all rows that sell it, in whole tokens. ``held``, the balance that
+    can pay it, is None if unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol", "chain": "chain", "amount": "amount",
@@ -114,7 +113,7 @@ class Total(Struct, frozen=True):
 
     @property
     def held(self) -> Decimal | None:
-        """The balance that can pay this total, in whole tokens; None if it is unknown."""
+        """The balance in whole tokens; None if unknown."""
         return self.payer.has(self.token) if self.payer is not None else None
 
 
@@ -128,9 +127,8 @@ class Calls(Struct, frozen=True):
 
 
 class BatchPlan(Struct, frozen=True):
-    """A batch before it is created: the judged rows of a file and the groups they form.
-    ``limits_known`` is False until all amounts were compared with the limits of their pairs.
-    ``unasked`` is the error that prevented some requests for limits; None if there was none."""
+    """A batch before its creation. ``limits_known`` is False until all amounts were compared with
+    their limits. ``unasked`` is the error that prevented some of these requests, or None."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -170,8 +168,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem, if all problems of the file are amounts with a decimal
-        comma and no amount has a point; the commas can then be replaced. None otherwise."""
+        """The first row with a problem, if decimal commas are all that is wrong with the file;
+        otherwise None."""
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
@@ -184,8 +182,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """A sentence that tells the user that amounts are in the token sold, with one row as an
-        example. None if the file's headings make that clear."""
+        """Says, with an example, that amounts are in the token sold; None if the headings make that
+        clear."""
         if self.sheet.plain:
             return None
         note = "The amount counts what is sold"
@@ -206,8 +204,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
-        """The findings that a person must agree to before the batch is created, each with the
-        number of its row."""
+        """The findings that a person must agree to, each with its row number."""
         return tuple(
             (row.number, finding)
             for row in self.rows
@@ -217,26 +214,24 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The findings of :attr:`doubted`, each as a sentence with its row number."""
+        """The findings of :attr:`doubted` as sentences."""
         return tuple(f"Row {number}: {finding.reason}" for number, finding in self.doubted)
 
     @property
     def calls(self) -> Calls:
-        """The calls that create and pay the batch: for each group one create and one build, and for
-        each group paid by a bundle one submit."""
+        """The calls that create and pay the batch."""
         bundles = sum(group.paid == "bundle" for group in self.groups)
         return Calls(len(self.groups), len(self.groups), bundles)
 
     @property
     def routes(self) -> dict[str, int]:
-        """The number of orders in the groups, by route."""
+        """The number of planned orders by route."""
         return dict(Counter(order.route for group in self.groups for order in group.orders))
 
 
 def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan of judged rows. Rows that ask for the same payment get a finding but stay in
-    the plan; rows without a problem are put into groups. Earlier findings that compared rows are
-    dropped and made anew."""
+    """Returns the plan of judged rows. Rows for the same payment get a finding; rows without a
+    problem are put into groups."""
     judged = (
         replace(
             row,
@@ -253,9 +248,6 @@ _COMPARED = frozenset({_DUPLICATE, NOT_IN_WALLET})
 
 
 def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan with its groups and totals. Rows that are skipped or have a problem are in
-    no group. Nevertheless, the totals include rows whose only problem is a too small balance,
-    because that problem depends on all rows together."""
     wanted = [row for row in rows if not row.skipped]
     sound = [row for row in wanted if row.order is not None and not row.problems]
     sold = orders_of(
@@ -265,9 +257,8 @@ def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> Batc
 
 
 def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """Returns the plan with a problem on each row that the paying account cannot pay after paying
-    the rows before it; ``plan`` itself if nothing changes. An unknown balance causes no problem, so
-    a plan without problems does not guarantee that the money suffices."""
+    """Returns the plan with a problem on each row that the account cannot pay after the rows before
+    it. An unknown balance causes none."""
     by_chain = {account.chain: account for account in means}
     left: dict[str, Decimal] = {}
     rows = tuple(_against(row, by_chain, left) for row in plan.rows)
@@ -285,9 +276,6 @@ def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
-    """Returns the row with a finding if its amount exceeds what is left of its token. Otherwise
-    subtracts the amount from ``left``, the remaining balances by token id. An earlier finding of
-    this kind is replaced."""
     findings = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(findings) == len(row.findings) else replace(row, findings=findings)
     order = row.order
@@ -331,9 +319,8 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
-    """Yields the rows, with a finding on each that would make the same payment as an earlier row.
-    Rows with a problem are not compared, because they may differ from others only in the wrong
-    cell, such as a memo."""
+    """Adds a finding to each row that would make the same payment as an earlier row. Rows with a
+    problem are not compared."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order, before = row.order, row.number
@@ -357,9 +344,6 @@ def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
 
 
 def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
-    """Returns the groups of ``rows``. A group has at most 50 rows that sell on one chain and are
-    paid in the same way. Rows keep the order of the file; chains are in the order of their first
-    rows."""
     kinds: dict[tuple[str, Paid], list[Row]] = {}
     for row in rows:
         paid = paid_by(row.order.token_in) if row.order is not None else None
@@ -376,8 +360,6 @@ def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
 def _same_tokens(
     orders: Iterable[PlannedOrder], token: Callable[[PlannedOrder], Token]
 ) -> Iterable[list[PlannedOrder]]:
-    """Returns the orders in one list per token, in the order in which the tokens first appear.
-    ``token`` returns the token by which an order is listed (sold or bought)."""
     same: dict[str, list[PlannedOrder]] = {}
     for order in orders:
         same.setdefault(token(order).id, []).append(order)
@@ -403,8 +385,8 @@ def _arrivals(sold: Iterable[PlannedOrder]) -> tuple[Arrival, ...]:
 
 
 class BudgetDocument(Struct, frozen=True, rename="camel"):
-    """How many exchanges the account may still create in the current window, as JSON. ``resetsIn``
-    is the number of seconds until the next window."""
+    """How many exchanges the account may still create now. ``resetsIn`` is the number of seconds
+    until the next window."""
 
     left: int
     limit: int
@@ -412,8 +394,8 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
 
 
 class PlanDocument(Struct, frozen=True):
-    """The plan of a file as a JSON document. ``remarks`` are the numbers of its lines that are not
-    rows; ``budget`` is None if it is unknown."""
+    """The plan of a file. ``remarks`` are the numbers of lines that are no rows; ``budget`` is null
+    if unknown."""
 
     PRINTED: ClassVar = {
         "file": "plan.sheet.name", "separator": "plan.sheet.separated_by",

@@ -151,8 +151,6 @@ class RowJudge(Struct):
         token: Token | None,
         findings: list[RowFinding],
     ) -> RecipientCheck | None:
-        """Returns the check of the recipient or refund address of a row and adds its findings to
-        ``findings``. None if the cell is empty or cannot be used, or the token is unknown."""
         text, pays = row.cell(column), column == "to"
         if pays and not text:
             findings.append(problem("NO_RECIPIENT", column, "No recipient is named."))
@@ -189,8 +187,7 @@ class RowJudge(Struct):
         return check
 
     def named(self, row: Row, column: SheetColumn) -> Named:
-        """Returns the token that a row names in ``column``, with the findings about it. Rows with
-        the same text get the same result without judging it again."""
+        """Returns the token that a row names in ``column``, with its findings."""
         chain = row.cell("chain") if column == "buy" else ""
         key = (row.cell(column), chain, column)
         if key not in self._named:
@@ -212,8 +209,6 @@ class RowJudge(Struct):
         return token, ()
 
     def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Returns the contracts of all tokens on the chain of ``token``, because none of them may
-        be a recipient."""
         chain = token.chain_data.short_name
         if chain not in self._contracts:
             self._contracts[chain] = self.catalog.rows.contracts_on(chain)
@@ -268,8 +263,6 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 
 def _shape(row: Row) -> list[RowFinding]:
-    """Returns findings about the form of a row: too many cells, a cell that is too long, or one
-    that a spreadsheet would take for a formula."""
     findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
@@ -362,8 +355,8 @@ _SIX = Context(prec=6)
 
 
 def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
-    """Returns a finding if no exchange takes the amount of this order. Returns None if an exchange
-    takes it or the limits in ``known`` do not include the order's pair."""
+    """Returns a finding if no exchange takes the order's amount; None if one does or the limits are
+    unknown."""
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
@@ -383,14 +376,8 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
-    """Returns an estimate of what the recipient gets, in whole units of the token bought, to six
-    significant digits; None if it cannot be estimated.
-
-    It is computed from the prices of the token list and the fixed costs of a route. Without prices
-    it is interpolated between what the smallest and the largest amount buy. For an amount within
-    the limits, the estimate is within ``minOut`` and ``maxOut``. Fees that are proportional to the
-    amount are left out.
-    """
+    """Returns an estimate of the output, in whole tokens to six digits, without proportional fees;
+    None if impossible. For an amount within the limits it is between ``minOut`` and ``maxOut``."""
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
     about = _by_price(order)
@@ -407,10 +394,6 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
 
 
 def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
-    """Returns the fixed costs of a route, such as network fees, in the token bought. They are what
-    the smallest amount of the pair yields by price, minus what it yields according to the service.
-    ``about`` is the order's output by price. 0 if the amount is outside the limits or the pair
-    states no output."""
     taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
@@ -428,9 +411,6 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
-    """Returns the output for ``amount``, interpolated between the outputs of the smallest and the
-    largest amount in ``bucket``. None if ``amount`` is outside the limits or an output is
-    missing."""
     if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
         return None
     if not bucket.min <= amount <= bucket.max:
@@ -457,10 +437,8 @@ _RECENT = 20
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Returns the rows of recent batches that became orders or may have, each with its batch id.
-    The keys say what a row pays (:attr:`PlannedOrder.asks`). Rows are compared one by one, because
-    a file with one changed row counts as a different file, and its other rows would be paid
-    twice."""
+    """Returns the rows of recent batches that became or may be orders, with their batch ids, by
+    what they pay (:attr:`PlannedOrder.asks`). They guard against paying twice."""
     rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -479,14 +457,12 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
-    """Returns what an order pays, in the form of :attr:`PlannedOrder.asks`."""
     route = "private" if order.anonymous else "standard"
     return order.from_, order.to, order.amount, order.address_to, order.destination_tag, route
 
 
 class BatchPlanner:
-    """Makes the plans of files. ``live`` is True for a live profile, whose wallet has no smart
-    account to pay bundles from."""
+    """Makes the plans of files. A ``live`` profile has no smart account to pay bundles from."""
 
     def __init__(
         self,
@@ -511,9 +487,8 @@ class BatchPlanner:
         *,
         made: bool = False,
     ) -> BatchPlan:
-        """Judges the rows of a sheet, without asking for limits, and returns the plan. ``on_rows``
-        is called from time to time with the rows judged so far. ``made`` is True if the sheet was
-        made from an existing batch; its rows then get no finding that an earlier batch has them."""
+        """Judges a sheet's rows without asking for limits. ``on_rows`` gets the rows judged so far.
+        ``made`` is True for a sheet made from a batch, whose rows are not reported as repeated."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),
@@ -533,9 +508,8 @@ class BatchPlanner:
         return plan_of(sheet, rows, limits_known=False)
 
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
-        """Returns the plan with every amount compared with the limits of its pair. The service is
-        asked once for each pair. A failed request becomes a problem of its rows; ClientError is
-        never raised."""
+        """Compares every amount with the limits of its pair, by one request per pair. A failed
+        request becomes a problem of its rows; ClientError is never raised."""
         pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
@@ -552,9 +526,6 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """Asks the service for the limits of ``pairs``. Returns (findings, error). ``findings`` has
-        a finding for each pair whose request failed. ``error`` is the first error that was not
-        caused by the pair itself, None if there was none."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))
@@ -580,7 +551,6 @@ class BatchPlanner:
         return failed, next(iter(lost), None)
 
     def _estimated(self, row: Row) -> Row:
-        """Returns the row with an estimate of its output, as far as prices and limits are known."""
         if row.order is None:
             return row
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))

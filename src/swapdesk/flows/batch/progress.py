@@ -110,8 +110,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def created(self) -> int:
-        """The number of rows that became orders, without those whose order differs from what was
-        asked for."""
+        """The number of rows that became orders as asked for."""
         return sum(row.became == "created" for row in self.group.rows)
 
     @property
@@ -120,7 +119,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The state of the group in a few words."""
+        """The state in a few words."""
         if self.group.multi_id is None:
             return "not created"
         if self.bundle is None:
@@ -133,8 +132,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def next(self) -> Until | None:
-        """The step up to which the trader can continue the payment next. None if the group is not
-        created, has ended, or has nothing to pay."""
+        """The next step up to which the trader can continue the payment; None if there is none."""
         if self.group.multi_id is None or not self.created or self.over:
             return None
         if self.bundle is None or self.bundle.over:
@@ -147,8 +145,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if a part of the group is signed or paid and its payment has not ended, so that it
-        has to be continued."""
+        """True if a part is signed or paid and the payment has not ended."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -160,15 +157,15 @@ class GroupStanding(Struct, frozen=True):
         )
 
     def signs(self, until: Until) -> bool:
-        """True if the wallet's keys are needed to reach the step ``until``."""
+        """True if unlocked keys are needed to reach the step ``until``."""
         if until is Until.BUILT or self.over:
             return False
         return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
 
     @property
     def paid(self) -> frozenset[str]:
-        """The ids of the orders whose deposit a wallet transaction paid directly or may have paid.
-        Empty except on Solana, because elsewhere a smart account pays."""
+        """The ids of orders whose deposit a wallet transaction paid or may have paid: on Solana
+        only."""
         return frozenset(
             service_id
             for part in self.parts
@@ -183,14 +180,13 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def service_ids(self) -> frozenset[str]:
-        """The ids of the orders whose deposits this group's newest bundle or wallet transactions
-        pay or have paid."""
+        """The ids of orders paid, or to be paid, by the newest bundle or wallet transactions."""
         return self.paid.union(self.bundle.service_ids if self.bundle is not None else ())
 
     @property
     def left_out(self) -> int:
-        """The number of created rows that the bundle leaves out, because their orders did not await
-        a deposit when it was built. 0 if there is no bundle."""
+        """The number of created rows outside the bundle, because their orders did not await a
+        deposit; 0 without a bundle."""
         return max(0, self.created - len(self.service_ids)) if self.bundle is not None else 0
 
     @property
@@ -199,16 +195,15 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def funded(self) -> bool:
-        """True if the smart account was funded for the group and the money has not been withdrawn
-        since."""
+        """True if the smart account was funded and nothing was withdrawn since."""
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
 
     @property
     def plan(self) -> str:
-        """What was built, in words, like ``1 bundle of 20 transfers, signed once; the smart account
-        needs 0.004 ETH``. Empty if nothing was built."""
+        """What was built, like ``1 bundle of 20 transfers, signed once; the smart account needs
+        0.004 ETH``; empty if nothing."""
         bundle = self.bundle
         if bundle is None:
             return ""
@@ -226,7 +221,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money of the group is, as far as is known, without a full stop."""
+        """Where the money is, as far as known, without a full stop."""
         bundle = self.bundle
         if bundle is None:
             return NOT_PAID
@@ -255,8 +250,6 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """Returns where the money of a group on Solana is, without a full stop. There, each wallet
-        transaction pays a part of the deposits directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -269,7 +262,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def brief(self) -> str | None:
-        """Where the group's money is, in a few words; None while it is in the wallet."""
+        """Where the money is, in a few words; None while it is in the wallet."""
         bundle = self.bundle
         if bundle is None:
             return None
@@ -286,8 +279,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """How the owner can take money back from the smart account, in words. Empty if no money
-        stays there, or if a bundle will pay with it."""
+        """How the owner can take money back from the smart account; empty if no money is there or a
+        bundle will use it."""
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
             return ""
@@ -299,8 +292,8 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """Returns, in words, how to take back what a smart account holds on a chain: by a command,
-    which is refused while a desk is open, or by pressing keys in the open desk."""
+    """Returns, in words, how to take back what a smart account holds, by command or in the open
+    desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
@@ -391,9 +384,8 @@ _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
 
 
 class Stopped(Exception):
-    """Raised to stop the work on a group. ``row`` is the key of the message in ``_STOPS``; if
-    empty, ``code`` is the key. ``holes`` are the values inserted into the message. ``hash_`` is the
-    transaction that stopped the work. ``open`` is True if the group can be continued later."""
+    """Raised to stop the work on a group. ``row`` (or ``code``) is the key of the message in
+    ``_STOPS``, ``holes`` its values. ``open`` is True if a later run can continue."""
 
     def __init__(
         self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
@@ -410,8 +402,7 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for the exception that stopped the work on a group. ``standing`` says how
-    far the group is now and where its money is."""
+    """Returns the outcome for the exception that stopped the work, including where the money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -436,8 +427,8 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """Returns ``next_``, the next step. If the smart account holds money that can be taken back,
-    this is appended as an alternative."""
+    """Returns ``next_`` and, if the smart account holds money, the alternative of taking it
+    back."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 
@@ -501,8 +492,6 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """Returns how one order is paid on Solana, where each wallet transaction pays some of the
-    orders."""
     parts = [
         part
         for part in standing.parts
@@ -534,9 +523,8 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """The number of orders of paid groups by result: ``arrived`` were paid out, ``otherwise`` ended
-    without a payout. ``smart`` is True if a smart account paid some of them, so that coins meant
-    for gas may be left in it."""
+    """The orders of paid groups by result: ``arrived`` were paid out, ``otherwise`` ended without a
+    payout. ``smart`` is True if a smart account paid, so that coins for gas may be left in it."""
 
     total: int
     arrived: int
@@ -549,8 +537,7 @@ class Payouts(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money of the orders is, without a full stop; empty until an order has a
-        result."""
+        """Where the orders' money is, without a full stop; empty before a result."""
         if self.done:
             all_ = "the order is" if self.total == 1 else f"all {self.total} orders are"
             return f"with the recipients; {all_} completed"
@@ -565,15 +552,14 @@ class Payouts(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Where the money of the orders is, in a few words; empty until an order has a result."""
+        """Where the orders' money is, in a few words; empty before a result."""
         if self.done:
             return "with the recipients"
         return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
 
     def next(self, look: str, left: str = "") -> str:
-        """Returns who acts next, in words. ``look`` says how to show the orders. ``left`` says how
-        much of the native coin is left in a smart account; if it is empty, nothing is said about
-        it."""
+        """Returns who acts next. ``look`` says how to show the orders, ``left`` how much of the
+        native coin a smart account keeps, if any."""
         if self.done:
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
@@ -584,8 +570,8 @@ class Payouts(Struct, frozen=True):
 
 
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
-    """Counts the orders of all paid groups by result; None if no group is paid. ``orders`` has the
-    newest state of each order by id; an order missing there counts as under way."""
+    """Counts the orders of paid groups by result; None if no group is paid. ``orders`` has their
+    newest states by id."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
     members = [orders[service_id] for service_id in ids if service_id in orders]
@@ -607,8 +593,7 @@ _NEXT = {
 
 
 class BatchProgress(Struct, frozen=True):
-    """How far a batch is. ``standings`` has the state of each of its groups, in order. ``orders``
-    are the batch's orders that the desk knows, by id."""
+    """How far a batch is. ``orders`` are those that the desk knows, by id."""
 
     batch: Batch
     standings: tuple[GroupStanding, ...]
@@ -616,18 +601,17 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def payouts(self) -> Payouts | None:
-        """The number of the batch's orders by result. None while a group remains to be paid, or if
-        no group is paid."""
+        """The number of orders by result; None while a group remains to be paid, or if none is."""
         return None if self.current is not None else payouts_of(self.standings, self.orders)
 
     @property
     def creating(self) -> bool:
-        """True if a group is not created yet, or if it is unknown whether it was created."""
+        """True if a group's creation is outstanding or its outcome unknown."""
         return any(standing.group.act.open for standing in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
-        """The first group whose payment has a next step; None if there is none."""
+        """The first group whose payment has a next step, or None."""
         return next((standing for standing in self.standings if standing.next is not None), None)
 
     @property
@@ -637,7 +621,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def unpaid_rows(self) -> frozenset[int]:
-        """The numbers of the rows whose deposit was not sent, as far as is known."""
+        """The numbers of rows whose deposit was not sent, as far as known."""
         return frozenset(
             row.number
             for standing in self.standings
@@ -654,8 +638,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The state of the batch in a few words, such as ``signed``, ``submitted 14:20`` or ``group
-        2 of 3: built``."""
+        """The state in a few words, like ``submitted 14:20`` or ``group 2 of 3: built``."""
         if any(standing.group.act.left for standing in self.standings):
             return "outcome unknown"
         if self.creating:
@@ -673,8 +656,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money of the batch is, without a full stop: the money of the group to be paid
-        next, or of all orders once every group is paid."""
+        """Where the money is, without a full stop: that of the group to be paid next, or of all
+        orders after payment."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next(
@@ -684,7 +667,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Where the money of the batch is, in a few words."""
+        """Where the money is, in a few words."""
         if self.payouts is not None and self.payouts.brief:
             return self.payouts.brief
         shown = self.current or next(
@@ -694,7 +677,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """Who acts next, and how, in words."""
+        """Who acts next, and how."""
         if self.creating:
             return "you: c goes on"
         shown = self.current
@@ -708,8 +691,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def built(self) -> str:
-        """What was built for the group to be paid next, in words; for the last paid group if none
-        remains. Empty if there is neither."""
+        """What was built for the group to be paid next, else for the last paid one; empty if
+        neither."""
         shown = self.current or next(
             (standing for standing in reversed(self.standings) if standing.over), None
         )
@@ -717,8 +700,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def paid(self) -> str:
-        """What paid the last group, in words. Empty while a group remains to be paid, or if none
-        was paid."""
+        """What paid the last group; empty while a group remains to be paid, or if none was."""
         if self.current is not None:
             return ""
         shown = next((standing for standing in reversed(self.standings) if standing.over), None)
@@ -729,9 +711,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def left_there(self) -> str:
-        """Why the last bundle ended without paying, and how to take its money out of the smart
-        account. Empty if no bundle ended in that way, or if its money is not in the smart
-        account."""
+        """Why the last bundle failed and how to take its money out of the smart account; empty if
+        none failed or no money is there."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
@@ -740,9 +721,8 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Returns, in words, the most that gas may cost. If the smart account was not funded for
-        this group yet, its balance for gas is appended. Empty before a bundle is built. ``coin`` is
-        the symbol of the native coin."""
+        """Returns, in words, the most that gas may cost, and the smart account's balance for it
+        before funding. Empty before a bundle is built."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
@@ -764,8 +744,8 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
 
 
 def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
-    """Returns how far each group of a batch is, in the order of the groups. Raises KeyError if
-    there is no such batch, and JournalUnavailable."""
+    """Returns how far each group of a batch is. Raises KeyError if there is no such batch, and
+    JournalUnavailable."""
     return batch_progress(journal, batch_id).standings
 
 
@@ -774,9 +754,8 @@ def _progress(journal: Journal, batch: Batch) -> BatchProgress:
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):
-    """One row of the file of results: the row's cells and its outcome. ``orderState`` is the state
-    of its order as shown to users. ``receivedAmount`` (whole tokens) and ``payoutHash`` describe
-    the payout, null before it. ``finished`` is when the order ended."""
+    """One row of the file of results. ``orderState`` is the order's state as shown to users.
+    ``receivedAmount`` (whole tokens) and ``payoutHash`` are null before the payout."""
 
     row: int
     line: int
@@ -810,15 +789,13 @@ def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
 
 
 def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
-    """Returns the result of each row of the batch, in the order of the file. ``orders`` are the
-    known orders by id."""
+    """Returns the result of each row. ``orders`` are the known orders by id."""
     rows = [_row(row, group.multi_id, orders) for group in batch.groups for row in group.rows]
     return sorted(rows, key=lambda row: row.row)
 
 
 def results_csv(rows: list[ResultRow]) -> bytes:
-    """Returns the results as CSV in UTF-8 with a header. A text that a spreadsheet would take for a
-    formula is changed so that it is not computed."""
+    """Returns the results as CSV in UTF-8. Texts that a spreadsheet would compute are changed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
@@ -847,15 +824,14 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
 
 
 def failed_sheet(batch: Batch) -> Sheet | None:
-    """Returns a sheet of the rows that certainly have no order, with the cells, numbers and line
-    numbers that were confirmed. None if there is no such row."""
+    """Returns a sheet of the rows that certainly have no order, as confirmed; None if there is
+    none."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """Returns a sheet of the batch's rows as they were confirmed, with the numbers and lines of
-    their file. ``some`` are the rows to include; None means all."""
+    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some`` alone."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))
@@ -863,9 +839,8 @@ def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
 
 
 def left_open(journal: Journal, now: datetime) -> Batch | None:
-    """Returns the batch to show when the desk is opened: the newest that remains to be created or
-    paid. If there is none, the newest batch with orders that the service still answers requests
-    about. None if there is neither. Raises JournalUnavailable."""
+    """Returns the batch to show when the desk opens: the newest unfinished one, else the newest
+    whose orders the service still knows, else None. Raises JournalUnavailable."""
     recent: Batch | None = None
     for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:

@@ -89,9 +89,8 @@ amount or token belongs to."""
 
 
 class UnreadableFile(Exception):
-    """Raised if the file cannot be read as a batch. The message has two sentences: what is wrong,
-    and what to do. ``line`` is the number of the faulty line, from 1; None if no single line is at
-    fault."""
+    """Raised if the file cannot be read as a batch. The message says what is wrong and what to do.
+    ``line`` counts from 1, None if no single line is at fault."""
 
     def __init__(self, code: str, reason: str, do: str, line: int | None = None) -> None:
         super().__init__(f"{reason} {do}")
@@ -100,10 +99,8 @@ class UnreadableFile(Exception):
 
 
 def path_of(written: str) -> Path:
-    """Returns the path in ``written``, typed by the user or inserted by dropping a file: as is, in
-    quotes, with escaped blanks, or as ``file:///home/me/my%20files.csv``. The first of these
-    readings that exists is returned. If none exists, the one with all quoting removed is returned,
-    for use in error messages."""
+    """Returns the path in a typed or dropped text: plain, quoted, with escaped blanks, or like
+    ``file:///home/me/my%20files.csv``."""
     unquoted = written
     with suppress(ValueError):
         # As a shell reads one word; unchanged where it would read several, or none.
@@ -146,8 +143,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
-    """Returns the sheet in ``content``, the bytes of a file called ``name``. Lets the event loop
-    run every :data:`STEP_ROWS` rows. Raises UnreadableFile."""
+    """Returns the sheet in ``content``, the bytes of the file ``name``. Raises UnreadableFile."""
     text = _text(name, content)
     await clock.sleep(0)
     separator, text = _separator(name, text)
@@ -193,10 +189,8 @@ def pointed(amount: str) -> str:
 
 
 def with_decimal_commas(sheet: Sheet) -> Sheet:
-    """Returns the sheet with a point in place of the decimal comma of every amount. Call it only if
-    a person said that the commas are decimal, because 1,234 may also mean one thousand two hundred
-    and thirty-four. Raises UnreadableFile if an amount has a point, because the point's meaning is
-    then unclear."""
+    """Replaces the decimal comma of every amount by a point. A person must have said so: 1,234 may
+    mean a thousand. Raises UnreadableFile if an amount has a point."""
     rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell("sell_amount")
@@ -260,17 +254,12 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """Returns the encoding of a file, by its byte order mark. A file without a mark is UTF-16 if
-    exactly one of its first two bytes is zero, as it is for a Latin letter; otherwise it is
-    UTF-8."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields each record of the CSV that is not blank, with the number of the line in which it
-    begins. Raises UnreadableFile if quotes in the text are wrong or a cell is too large."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -296,10 +285,8 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Returns the separator of a file, and its text, in which any ``sep=`` line is now blank. The
-    separator is the one named in that line, if it splits the file into several columns. Otherwise
-    it is the one that yields the most known headings; if several do, the one that yields rows of
-    equal length. Raises UnreadableFile if none fits."""
+    """Returns the file's separator, and its text without a ``sep=`` line. Raises UnreadableFile if
+    none fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -324,8 +311,6 @@ def _separator(name: str, text: str) -> tuple[str, str]:
 
 
 def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
-    """Returns how well a separator fits, as a tuple in which more is better: the number of known
-    headings, True if the first rows are equally long, and their number of cells."""
     begin: list[list[str]] = []
     # Its quotes may fit another separator; else it is refused where it is read.
     with suppress(UnreadableFile):
@@ -345,8 +330,6 @@ _SUMS = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "summe", 
 
 
 def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
-    """Returns the index of the header among the first records; None if there is none. Only titles
-    may stand above a header: records that have fewer cells than a row needs."""
     one: int | None = None
     for at, cells in enumerate(begin):
         columns = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
@@ -367,10 +350,7 @@ def _could_be_row(cells: Sequence[str]) -> bool:
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
-    """True for a line that is not a row, such as ``# payroll november`` or ``Total,,1220``. Such a
-    line has too few cells for a row, and begins with a mark like ``#`` or contains a word for a
-    sum. A longer line counts only if the mark is in the recipient's column; in another column it
-    may be a row number."""
+    """True for a line that is no row, such as ``# payroll november`` or ``Total,,1220``."""
     marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):
         return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
@@ -384,9 +364,6 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Returns (columns, unknown). ``columns`` has the column of each cell in a row, None where the
-    heading is unknown; ``unknown`` has the unknown headings. Raises UnreadableFile if a column is
-    there twice or a needed one is missing."""
     columns = [_NAMES.get(_head(cell)) for cell in heads]
     named = [column for column in columns if column is not None]
     twice = next((column for column in named if named.count(column) > 1), None)
@@ -425,8 +402,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns the cell ``sell_amount`` and the next one if the two may be one amount that was split
-    at its thousands comma, such as ``1`` and ``000.50``. None if they cannot be."""
+    """Returns two cells that may be one amount, split at its thousands comma, such as ``1`` and
+    ``000.50``; otherwise None."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -445,8 +422,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """Returns a CSV with a header and example rows. An example whose ``@name`` is not in the
-    address book is left out."""
+    """Returns a CSV with a header and example rows, without ``@name`` entries that the address book
+    lacks."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)
@@ -465,8 +442,8 @@ _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The files that were loaded last, newest first, remembered in a private file with one path per
-    line. Errors in reading or writing that file are ignored."""
+    """The files that were loaded last, newest first, kept in a private file whose errors are
+    ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -498,9 +475,8 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """Returns completions for a path that is being typed, best first. If nothing is typed, these
-    are the recent files, then the table files of the working directory. Otherwise they are paths
-    that continue the text, then recent files that contain it. Directories end with a slash."""
+    """Returns completions for a typed path, best first. For an empty text these are recent files,
+    then table files. Directories end with a slash."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
@@ -526,8 +502,6 @@ def completed(typed: str, offers: Sequence[str]) -> str:
 
 
 def _entries(place: Path, begun: str, before: str) -> list[str]:
-    """Returns the names in the directory ``place`` that begin with ``begun``, each with the text
-    ``before`` in front of it: first table files (CSV, TSV, TXT), newest first, then directories."""
     tables: list[tuple[float, str]] = []
     directories: list[str] = []
     try:
@@ -549,8 +523,6 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
 
 
 def _short(path: Path) -> str:
-    """Returns the path as text, relative to the working directory or to the home directory (``~/``)
-    if it is below one of them."""
     with suppress(OSError, RuntimeError):
         for place, before in ((Path.cwd(), ""), (Path.home(), "~/")):
             if path.is_relative_to(place):

@@ -56,8 +56,7 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 
 
 def bare_cell(cell: str) -> str:
-    """Returns the cell without blanks and invisible characters at its ends. Web pages, spreadsheets
-    and messages add such characters, and no address, amount or memo begins or ends with them."""
+    """Returns the cell without blanks and invisible characters at its ends."""
     return cell.strip(_BLANKS)
 
 
@@ -89,8 +88,8 @@ agrees, ``look`` never blocks."""
 
 
 class RowFinding(Struct, frozen=True):
-    """A finding about a row or one of its cells. ``column`` is None if it concerns the whole row.
-    ``reason`` and ``do`` (what the user should do) are sentences."""
+    """A finding about a row or, unless ``column`` is None, one of its cells. ``do`` tells the user
+    what to do."""
 
     PRINTED: ClassVar = {
         "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
@@ -134,8 +133,8 @@ BatchRoute = Literal["standard", "private"]
 
 
 class PlannedOrder(Struct, frozen=True):
-    """The order that a row asks for. ``amount`` is what is sold, in whole tokens. ``about`` is an
-    estimate of what the recipient gets, None if unknown."""
+    """The order that a row asks for, in whole tokens. ``about`` estimates what the recipient gets,
+    None if unknown."""
 
     PRINTED: ClassVar = {
         "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
@@ -163,13 +162,12 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """False if the same token is sold and bought, because the service has no limits for such a
-        pair; otherwise True."""
+        """False if the same token is sold and bought: such a pair has no limits."""
         return self.token_in.id != self.token_out.id
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """What the order pays, as a key: two rows that ask for the same payment have equal keys."""
+        """What the order pays: equal for two rows with the same payment."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
@@ -204,9 +202,8 @@ asked for and must never be paid."""
 
 
 class Row(Struct, frozen=True):
-    """One row of a file. ``number`` counts the data rows from 1. ``line`` is the line in which the
-    row begins; it counts the header and line breaks inside cells too. ``order`` is None if a
-    required cell cannot be used. A ``skipped`` row is not created, whatever its findings are."""
+    """One row of a file. ``number`` counts data rows from 1, ``line`` all lines. ``order`` is None
+    if a required cell cannot be used. A ``skipped`` row is not created."""
 
     PRINTED: ClassVar = {
         "row": "number", "line": "line", "state": "state", "findings": "findings",
@@ -235,7 +232,6 @@ class Row(Struct, frozen=True):
 
     @property
     def state(self) -> RowWord:
-        """The state of the row in a plan, in one word."""
         if self.skipped:
             return "skipped"
         if self.problems:
@@ -264,18 +260,18 @@ class Row(Struct, frozen=True):
 
     @property
     def service_id(self) -> str | None:
-        """The id of the row's order; None if the row has no order."""
+        """The id of the row's order, or None."""
         return self.outcome.subject if self.outcome is not None else None
 
     @property
     def code(self) -> str | None:
-        """The code of the row's problem: why it has no order, why that is unknown, or that its
-        order differs. None if there is no problem."""
+        """The code of the row's problem: no order, an unknown outcome or a differing order. None
+        without a problem."""
         return self.outcome.code if self.outcome is not None else None
 
     @property
     def reason(self) -> str | None:
-        """The sentence that explains :attr:`code`; None if there is none."""
+        """The sentence for :attr:`code`, or None."""
         return self.outcome.result.get("reason") if self.outcome is not None else None
 
 
@@ -309,7 +305,7 @@ class Sheet(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """How the file was read, in words, like ``comma, header, line 1 is no row``."""
+        """How the file was read, like ``comma, header, line 1 is no row``."""
         parts = [self.separated_by, "header" if self.headed else "no header"]
         if self.decimal_comma:
             parts.append("decimal comma")
@@ -321,8 +317,7 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """Returns the sheet with one cell of row ``number`` replaced by ``text``. Cells of that row
-    beyond the last column are removed."""
+    """Replaces one cell of row ``number``. Cells of that row beyond the last column are removed."""
     rows = tuple(
         replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
         for row in sheet.rows
@@ -331,8 +326,7 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 
 
 def selling(sheet: Sheet, token: str) -> Sheet:
-    """Returns the sheet with ``token`` as the token sold in every row that names none. A token
-    given as a command's option thereby appears in the file of results too."""
+    """Returns the sheet with ``token`` as the token sold in every row that names none."""
     if not token or all(row.cell("sell") for row in sheet.rows):
         return sheet
     rows = tuple(
@@ -343,8 +337,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Returns the sheet with the rows of these numbers skipped; those that were skipped already are
-    included again. Raises KeyError if a number has no row."""
+    """Skips the rows of these numbers, or includes them again if they were skipped. Raises KeyError
+    for an unknown number."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:
@@ -353,8 +347,7 @@ def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
 
 
 def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
-    """Returns a row's cells by column, from those that the journal stored by heading. Cells with an
-    unknown heading are left out."""
+    """Returns a row's cells by column. Cells with an unknown heading are left out."""
     return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
 
 
@@ -395,8 +388,8 @@ ACT_WORDS: Mapping[State, ActWord] = {
 
 
 class Group(Struct, frozen=True):
-    """At most 50 rows that sell on one chain and are created by one call. ``chain`` is the chain's
-    short name; ``paid`` says how the deposits are paid."""
+    """At most 50 rows that sell on one chain and are created by one call. ``paid`` says how the
+    deposits are to be paid."""
 
     PRINTED: ClassVar = {
         "group": "number", "chain": "chain", "paid": "paid", "signatures": "signatures",
@@ -412,7 +405,7 @@ class Group(Struct, frozen=True):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of the group's rows in the file."""
+        """The numbers of the rows in the file."""
         return tuple(row.number for row in self.rows)
 
     @property
@@ -421,15 +414,13 @@ class Group(Struct, frozen=True):
 
     @property
     def chain_name(self) -> str:
-        """The full name of the chain in a plan; the short name for a group read from the
-        journal."""
+        """The chain's full name in a plan, its short name for a journaled group."""
         return next((order.token_in.chain_data.name for order in self.orders), self.chain)
 
     @property
     def signatures(self) -> int:
-        """The number of signatures that pay the group, without those that fund a smart account. A
-        bundle takes one for each token. On Solana it is the smallest possible number, because the
-        size of the deposits limits how many of them fit into one transaction."""
+        """The number of signatures that pay the group, without those that fund a smart account. On
+        Solana it may turn out higher."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)
@@ -448,14 +439,13 @@ class Group(Struct, frozen=True):
 
     @property
     def request(self) -> MultiExchangeRequest:
-        """The group's create request as it was confirmed, exactly as it is sent."""
+        """The create request as confirmed, exactly as it is sent."""
         return decode(MultiExchangeRequest, self.act.body["body"].encode(), side="service")
 
     @property
     def word(self) -> GroupWord:
-        """The state of the group's create request in one word. RESOLVED_YES means that the answer
-        was lost and a search found the group; RESOLVED_NO means that the search proved that the
-        group does not exist."""
+        """The state of the create request. RESOLVED_YES and RESOLVED_NO are the results of a search
+        after a lost answer."""
         act = self.act
         if act.state is State.DONE and act.code:
             return "RESOLVED_YES"
@@ -467,8 +457,8 @@ class Group(Struct, frozen=True):
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
 ) -> list[RowFinding]:
-    """Returns the findings about the pair of tokens in a row. ``smart_accounts`` is True if the
-    profile has a smart account that can pay bundles."""
+    """Returns the findings about a row's pair of tokens. ``smart_accounts`` means that one can pay
+    bundles."""
     findings: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:

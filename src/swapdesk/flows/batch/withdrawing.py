@@ -74,19 +74,17 @@ _EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
-    """A transaction that pays ``taken`` from the smart account ``sender`` to its owner. If its
-    purpose is DEPLOY, it only deploys the account, and ``taken`` is what can be withdrawn
-    afterwards. For a withdrawal that is continued, ``sender`` is empty and ``taken`` comes from the
-    journal."""
+    """A transaction that pays ``taken`` from the smart account ``sender`` to its owner. With
+    purpose DEPLOY it only deploys the account, and ``taken`` is what can be withdrawn
+    afterwards."""
 
     sender: str = ""
     taken: tuple[Sum, ...] = ()
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Sends the transaction and returns the outcome. If it is done, the money is back with the
-        owner, or the smart account is deployed and can now pay. If it is refused, the money has not
-        moved, and ``hash`` is a transaction that failed and cost gas. Raises JournalUnavailable,
-        and whatever :meth:`Step.send` raises."""
+        """Sends the transaction. A refused outcome means that no money moved; ``hash`` then is a
+        failed transaction that cost gas. Raises JournalUnavailable, and what :meth:`Step.send`
+        raises."""
         try:
             return await super().send(phrase)
         except ClaimTaken:
@@ -103,11 +101,9 @@ async def propose_withdrawal(
     despite_bundle: bool = False,
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
-    """Returns the next transaction to sign, or one that was sent and has not ended. If there is
-    nothing to sign, returns an outcome that says why. Signs nothing. ``account`` is the owner's
-    address, ``token`` the symbol or contract of the token to take out, None for all. With
-    ``despite_bundle``, money that a bundle needs is taken out too. Raises WalletError and
-    JournalUnavailable."""
+    """Returns the next transaction to sign or follow, or an outcome if there is none. Signs
+    nothing. ``token`` None means all. ``despite_bundle`` takes out even what a bundle needs. Raises
+    WalletError and JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
@@ -155,8 +151,6 @@ async def _ended(came: Delivered) -> Outcome:
 
 
 def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
-    """Returns ``step`` with the transaction that an earlier run signed, and with its operation in
-    the journal."""
     step = replace(step, transaction=signed)
     act = bundles.withdrawal_of(ledger, signed.intent_id)
     if signed.purpose is not Purpose.WITHDRAW or act is None:
@@ -170,8 +164,6 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Records in the journal the outcomes of withdrawals that ended while no desk was running.
-    ``earlier`` are the transactions in the wallet's records."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive(
@@ -189,8 +181,6 @@ def _reconcile(
 async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
-    """Returns the tokens whose balances are read: the chain's native coin and verified tokens, and
-    the tokens of this account's bundles."""
     assets = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
         assets.setdefault(asset.contract, asset)
@@ -232,9 +222,6 @@ async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | No
 
 
 async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
-    """Sends the withdrawal that an earlier run signed, waits until it has ended, and returns the
-    outcome. The keys stay locked, because nothing is signed. Returns None if another desk has the
-    wallet, or if nothing was signed and a new withdrawal may be made."""
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None
@@ -255,8 +242,8 @@ async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) ->
 
 
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
-    """Takes everything out of the smart account and returns the outcome. If necessary, the smart
-    account is deployed first. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
+    """Takes everything out of the smart account, which is deployed first if necessary. Raises
+    WalletError, NotAgreed, NotSignable and JournalUnavailable."""
     step: Withdrawal | Outcome = Outcome()
 
     async def propose() -> Withdrawal | Outcome:
@@ -302,8 +289,8 @@ WITHDRAWAL = SigningKind[TakingBack](
 def begin_withdrawal(
     running: RunningSignings, account: str, link: ChainLink, wallet: str = "", *, asked: bool = True
 ) -> SigningSession[TakingBack]:
-    """Begins and returns the session of a withdrawal. ``account`` is the owner's address and
-    ``wallet`` the owner's name. ``asked`` is False if an earlier run left the withdrawal open."""
+    """Begins the session of a withdrawal. ``account`` is the owner's address, ``wallet`` its name.
+    ``asked`` is False if an earlier run left it open."""
     coin = native_coin(running.desk.catalog, link.name)
     symbol = coin.symbol if coin is not None else ""
     token = token_facts(running.desk.wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
@@ -349,8 +336,6 @@ def _taken_already() -> Outcome:
 
 
 def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
-    """Returns the outcome that refuses a withdrawal because ``bundle`` needs what the smart account
-    holds."""
     name = group_name(ledger, bundle)
     failure = Failure(
         f"What the smart account on {link.name} holds is for {name}, whose bundle is"
@@ -370,8 +355,6 @@ def _is(asset: Asset, token: str) -> bool:
 
 
 def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
-    """Returns the payments that take out the balances in ``asked``, at most :data:`MOST_PAYMENTS`.
-    If the native coin is among them, what the EntryPoint keeps for gas comes last."""
     taken = [
         Sum(balance.asset.symbol, balance.asset.decimals, balance.asset.contract, balance.units)
         for balance in asked

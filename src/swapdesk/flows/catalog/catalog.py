@@ -41,18 +41,12 @@ _CONTRACT_LENGTH = 26
 _LONGEST = 300
 _LAST = Decimal("Infinity")
 MOST_CHAINS = 4
-"""The most chains that the error message lists for ``symbol.chain`` if the chain does not exist.
-The listed chains are those on which the symbol exists."""
+"""The most chains that the error for a wrong ``symbol.chain`` lists."""
 
 
 class Catalog:
-    """The tokens, chains and providers of a service. Open it with :meth:`open`, then call
-    :meth:`load` or :meth:`load_in_steps`.
-
-    The catalogue can also be loaded in two halves: first :meth:`load_list_in_steps` for the list
-    that is searched, then :meth:`load_models_in_steps` for chains, providers and the tokens that
-    are not in the service's list.
-    """
+    """The tokens, chains and providers of a service. Open it with :meth:`open`, then :meth:`load`
+    it, or first :meth:`load_list_in_steps` and then :meth:`load_models_in_steps`."""
 
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
@@ -86,32 +80,27 @@ class Catalog:
 
     @property
     def stale(self) -> bool:
-        """True if the list should be refreshed, because it is old or was never read."""
         age = self.age
         return age is None or age > STALE_AFTER
 
     @property
     def overtaken(self) -> bool:
-        """True if the file on disk contains a newer list than the one in memory, because another
-        process refreshed it."""
+        """True if another process has stored a newer list on disk."""
         return self._file.current() != self._loaded
 
     @property
     def skipped(self) -> int:
-        """Number of tokens that could not be read: in the service's list and in the newest answer
-        to :meth:`fetch_by_address`."""
+        """The number of tokens that could not be read."""
         return self._file.skipped() + self._skipped_unlisted
 
     @property
     def gap(self) -> str:
-        """A sentence, without a full stop, that says how many tokens are left out because they
-        cannot be read; empty if there are none."""
+        """A sentence, without its full stop, about unreadable tokens; empty if there are none."""
         count = self.skipped
         return f"{count:,} of the service's tokens cannot be read and are left out" if count else ""
 
     def provider_name(self, code: str | None) -> str | None:
-        """Returns the name of the provider with this code, as in a quote's ``swap``. Returns the
-        code itself if no provider has it."""
+        """Returns the provider's name, or the code itself if it is unknown."""
         return next((p.name for p in self.providers if p.short_name == code), code)
 
     def chains(self) -> list[Chain]:
@@ -141,8 +130,7 @@ class Catalog:
         return next(self.rows.symbols.beginning(text.lower()), None) is not None
 
     def token(self, token_id: str) -> Token | None:
-        """Returns the token with all its fields, decoded from the file on demand; None if the file
-        does not contain this token."""
+        """Returns the token with all its fields; None if the file lacks it."""
         wanted = token_id.lower()
         kept = self._tokens.get(wanted)
         if kept is not None:
@@ -166,19 +154,17 @@ class Catalog:
         return self.count
 
     async def load_in_steps(self) -> int:
-        """Loads the whole catalogue from disk, like :meth:`load`, but lets the event loop run every
-        few milliseconds. Returns the number of tokens."""
+        """Loads like :meth:`load`, but lets the event loop run in between. Returns the number of
+        tokens."""
         return await self._in_steps(self._load_steps())
 
     async def load_list_in_steps(self) -> int:
-        """Loads only the list of tokens that is searched, without importing pydantic models.
-        Returns the number of tokens."""
+        """Loads only the list that is searched, without pydantic. Returns the number of tokens."""
         return await self._in_steps(self._list_steps())
 
     async def load_models_in_steps(self) -> int:
-        """Loads the chains, the providers and the tokens that are not in the service's list;
-        returns the number of tokens. Pydantic's model of a token is built in a thread beforehand,
-        so that reading the first token does not take longer."""
+        """Loads chains, providers and the tokens that are not in the service's list; returns the
+        number of tokens."""
         from swapdesk.wire.tokens import Token
 
         await asyncio.to_thread(Token.model_rebuild)
@@ -201,9 +187,6 @@ class Catalog:
         gc.freeze()
 
     def _model_steps(self, rows: TokenList) -> Iterator[None]:
-        """Loads chains, providers and the tokens that are not in the service's list, and yields
-        between the steps. The attributes of the catalogue are replaced together at the end, so that
-        a reader sees only old or only new data."""
         from swapdesk.flows.catalog.token_safety import row_of, whole_token
         from swapdesk.wire.chains import Chain, SwapProvider
         from swapdesk.wire.encoding.codec import decode
@@ -231,17 +214,16 @@ class Catalog:
     # Asking the service
 
     async def refresh(self, api: PartnerApi) -> None:
-        """Downloads chains, providers and tokens from the service, page by page, and then replaces
-        the list in use. Raises ClientError if that fails; the old list then stays in use."""
+        """Downloads chains, providers and tokens and replaces the list. Raises ClientError; the old
+        list then stays in use."""
         from swapdesk.flows.catalog.catalog_refresh import read_all
 
         await read_all(api, self._file, self.clock)
         await self.load_in_steps()
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
-        """Asks the service for the tokens of one contract, including unverified ones, which the
-        service's list leaves out. Stores these tokens and returns their rows. Raises ClientError,
-        and OSError if the file cannot be written."""
+        """Asks the service for the tokens of one contract, including unverified ones, and stores
+        them. Raises ClientError, and OSError if the file cannot be written."""
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 
         rows, self._skipped_unlisted = await read_contract(api, self._file, self.clock, address)
@@ -250,16 +232,13 @@ class Catalog:
 
 
 def open_catalog(settings: Settings, clock: Clock) -> Catalog:
-    """Opens the catalogue file of a profile without reading it. The catalogue's clock is the
-    machine's clock for a live service, and follows the service's ``Date`` header for a sandbox.
-    Raises UnsafePlace."""
+    """Opens a profile's catalogue file without reading it. Raises UnsafePlace."""
     private_directory(settings.places.root)
     return Catalog.open(settings.places.catalog, clock if settings.live else ServerClock(clock))
 
 
 def native_coin(catalog: Catalog, chain: str) -> Token | None:
-    """Returns the native coin of the chain with this short name; None if the catalogue has no
-    verified one."""
+    """Returns the native coin of a chain (a short name); None without a verified one."""
     for at in catalog.rows.chains.equal(chain.lower()):
         token = catalog.token(catalog.rows[at].id)
         if token is not None and token.address is None and not token.unverified:
@@ -268,32 +247,31 @@ def native_coin(catalog: Catalog, chain: str) -> Token | None:
 
 
 def coin_price(catalog: Catalog, chain: str) -> Decimal | None:
-    """Returns the price in USD of the native coin of the chain with this short name; None if
-    unknown."""
+    """Returns the price in USD of a chain's native coin; None if unknown."""
     coin = native_coin(catalog, chain)
     return None if coin is None else coin.price
 
 
 class Resolution(Struct, frozen=True):
-    """The tokens that a text may mean. ``candidates`` are the enabled tokens that fit, best first;
-    ``token`` is the first of them, None if there is a ``problem``. ``disabled`` is True if tokens
-    fit but all of them are disabled at the service."""
+    """The tokens that a text may mean."""
 
     token: Token | None
+    """The first candidate; None if there is a ``problem``."""
     candidates: tuple[TokenRow, ...]
+    """The enabled tokens that fit, best first."""
     problem: str = ""
     disabled: bool = False
+    """True if tokens fit, but all of them are disabled."""
 
     @property
     def ambiguous(self) -> bool:
-        """True if several enabled tokens fit. A command then refuses the text; the desk's input
-        line takes the first candidate and shows it."""
+        """True if several enabled tokens fit. A command then refuses the text; the desk shows the
+        first."""
         return len(self.candidates) > 1
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """For each candidate the text that names only this candidate: ``USDC.base``, or the token's
-        id if that text would fit several candidates or contain a blank."""
+        """For each candidate a text that names it alone: ``USDC.base``, or the token's id."""
         named = [f"{row.symbol}.{row.chain}" for row in self.candidates]
         return tuple(
             name if named.count(name) == 1 and _writable(row) else row.id
@@ -303,12 +281,7 @@ class Resolution(Struct, frozen=True):
 
 def resolve(spec: str, catalog: Catalog) -> Resolution:
     """Returns the token that ``spec`` names, ignoring case, and all candidates, best first.
-
-    Unverified and malicious tokens are candidates only if no other token fits. The best candidate
-    has the lowest priority number, then the lowest rank number. If no candidate has a priority, the
-    order is: lowest rank number, coins before tokens with a contract, more important chains first.
-    So "btc" means Bitcoin's coin.
-    """
+    Unverified and malicious tokens are candidates only if no other fits."""
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
         return Resolution(None, (), "Type a token.")
@@ -343,9 +316,8 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious; if there are none, all ``rows``. Without
-    this filter, a fake token would make the symbol of the real one ambiguous. The fake can still be
-    named by its id or contract."""
+    """Returns the verified tokens that are not malicious, or else all rows, so that a fake cannot
+    make a symbol ambiguous."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows
 

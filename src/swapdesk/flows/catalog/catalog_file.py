@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 
 _VERSION = 3
-"""Version of the file's format. A file of another version is discarded. Version 2 lost every token
-of a chain that had an unknown member; version 3 also states how many tokens the list lacks."""
+"""Version of the file's format. A file of another version is discarded."""
 _SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
@@ -63,8 +62,8 @@ CREATE TABLE generation (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the catalogue file and returns the connection. An absent file is created, with mode
-    0600. Raises sqlite3.DatabaseError if the file is damaged or of another version."""
+    """Opens or creates the catalogue file (mode 0600). Raises sqlite3.DatabaseError if it is
+    damaged or of another version."""
     connection = sqlite3.connect(path, timeout=2.0)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -82,9 +81,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """Returns the names of tokens, ``symbol.chain`` in lower case, that begin with ``beginning``,
-    in the order of the list. Disabled and unverified tokens are left out. The result is empty if
-    the file has another version."""
+    """Returns the ``symbol.chain`` names of tokens that begin with ``beginning``, without disabled
+    and unverified ones. Empty for a file of another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -110,10 +108,6 @@ _STEP = 200
 
 
 class _Written(Struct):
-    """What was written of a generation so far. ``tidy`` is True if every token was written only
-    once and the tokens came in the order of the list; otherwise the generation must be sorted
-    before it is finished."""
-
     ids: set[str] = field(default_factory=set)
     last: TokenRow | None = None
     parts: int = 0
@@ -127,14 +121,12 @@ class _Written(Struct):
 
 
 def unusable(path: Path, error: sqlite3.Error) -> OSError:
-    """Returns an OSError, which names the path of the file, for an error of SQLite such as a full
-    disk or a missing permission."""
+    """Returns an OSError that names the file, for an error of SQLite such as a full disk."""
     return OSError(errno.EIO, str(error), str(path))
 
 
 class CatalogFile:
-    """The SQLite file of the catalogue. A file that is damaged or of another version is deleted and
-    created anew."""
+    """The SQLite file of the catalogue. A damaged or outdated file is created anew."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -161,8 +153,8 @@ class CatalogFile:
         self._connection.close()
 
     def current(self) -> tuple[int, float] | None:
-        """Returns the number of the current generation and the time when it was finished (seconds
-        since 1970); None if no generation was finished."""
+        """Returns the number of the current generation (a complete download) and its Unix time;
+        None without one."""
         row = self._connection.execute(
             "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
             "ORDER BY number DESC LIMIT 1"
@@ -171,8 +163,6 @@ class CatalogFile:
 
     @property
     def _listed(self) -> int:
-        """The number of the current generation. If there is none, a number under which nothing is
-        stored."""
         current = self.current()
         return NOTHING_LISTED if current is None else current[0]
 
@@ -196,8 +186,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens and returns their rows. Each token comes with its JSON, which lacks
-        ``chainData``. ``now`` decides whether a row's security scan is out of date."""
+        """Stores tokens, each with its JSON without ``chainData``, and returns their rows. ``now``
+        decides which security scans have expired."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -246,11 +236,8 @@ class CatalogFile:
             )
 
     def finish(self, generation: int, now: datetime, skipped: int = 0) -> Iterator[None]:
-        """Makes the generation current in one commit, then removes older generations, yielding
-        between the steps. ``skipped`` is the number of tokens that could not be read.
-
-        If another process has already finished a newer generation, the newer one stays current.
-        """
+        """Makes a generation (a complete download) current and removes older ones, yielding between
+        the steps. A newer one of another process stays current."""
         written = self._written.pop(generation, _Written())
         if not written.tidy:
             yield from self._put_in_order(generation)
@@ -286,9 +273,6 @@ class CatalogFile:
             yield
 
     def _remove_listing(self, which: str) -> Iterator[None]:
-        """Removes the stored list of tokens of some generations, one field after another, and
-        yields after each field, because all fields together are megabytes. ``which`` is an SQL
-        condition on the generation's number."""
         for at in _FIELDS:
             with self._connection:
                 self._connection.execute(
@@ -315,8 +299,8 @@ class CatalogFile:
             yield
 
     def listing(self, now: datetime) -> Generator[None, None, TokenList]:
-        """Reads the current list and returns it, yielding between the steps. ``now`` decides which
-        security scans are out of date."""
+        """Reads the current list, yielding between the steps. ``now`` decides which security scans
+        have expired."""
         return (yield from self._list_of(self._listed, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
@@ -335,8 +319,8 @@ class CatalogFile:
         return (block for (block,) in cursor)
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
-        """Returns the tokens that were requested by their contract and that the current list lacks:
-        the JSON of each token and the JSON of its chain."""
+        """Returns the JSON of tokens requested by contract that the list lacks, each with its
+        chain's JSON."""
         rows = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
@@ -347,9 +331,7 @@ class CatalogFile:
         return [(body, chain) for body, chain in rows]
 
     def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
-        """Returns the JSON of a token and the JSON of its chain. The token is looked up in the
-        current list, then among the tokens that were requested by their contract. Returns None if
-        neither contains it."""
+        """Returns the JSON of a token and of its chain; None if the file lacks the token."""
         row = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = token.generation "

@@ -36,11 +36,9 @@ STEP = 100
 BREATH = 50
 """Number of tokens that are checked before the event loop runs."""
 _LARGE = 200_000
-"""Size in bytes above which a page is parsed in a thread, so that the event loop can run
-meanwhile."""
+"""Size in bytes above which a page is parsed in a thread."""
 MOST_PAGES = 200
-"""The most pages that are read. No service has so many tokens, so a service that states more pages
-is not believed."""
+"""The most pages that are read. A service that states more is not believed."""
 
 Step = list[tuple[Token, bytes]]
 """Some tokens, each with its JSON without ``chainData``."""
@@ -49,8 +47,8 @@ _CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values()
 
 
 class TokenReader:
-    """Checks tokens of a page. A token that cannot be read is left out and counted in ``skipped``;
-    ``reason`` says what is wrong with the first such token."""
+    """Checks tokens of a page. ``skipped`` counts the unreadable ones; ``reason`` says what is
+    wrong with the first."""
 
     def __init__(self) -> None:
         self.read_count = 0
@@ -82,8 +80,6 @@ class TokenReader:
         return validate(Token, {**rest, "chainData": chain}, side="client"), rest
 
     def _chain(self, value: Any) -> Chain:
-        """Returns the checked chain of a token. If a chain with the same known members was checked
-        before, that chain is returned. Unknown members are ignored."""
         members = tuple(map(value.get, _CHAIN_MEMBERS)) if isinstance(value, dict) else ()
         if not members or any(isinstance(member, (dict, list)) for member in members):
             return validate(Chain, value, side="client")
@@ -96,8 +92,8 @@ class TokenReader:
 async def read_pages(
     api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
 ) -> AsyncIterator[Step]:
-    """Yields the tokens of every page that the service has for ``query``, about a hundred at a
-    time. Raises ClientError, also if the service has tokens but none of them can be read."""
+    """Yields the tokens of every page, about a hundred at a time. Raises ClientError, also if no
+    token can be read."""
     operation = BY_NAME["list_tokens"]
     for page in range(query.page, MOST_PAGES + 1):
         asked = query.model_copy(update={"page": page})
@@ -148,9 +144,8 @@ CHAIN_PAGE_SIZE = 100
 
 
 async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
-    """Downloads the whole catalogue into a new generation, which becomes current after the last
-    page. Raises ClientError, and OSError if the file cannot be written; the unfinished generation
-    is then removed."""
+    """Downloads the whole catalogue; it becomes current after the last page. Raises ClientError,
+    and OSError if the file cannot be written."""
     try:
         generation = file.begin(clock.now())
         try:
@@ -163,8 +158,6 @@ async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
 
 
 def _abandon(file: CatalogFile, generation: int) -> None:
-    """Removes an unfinished generation. If a full disk prevents the removal, the next successful
-    refresh removes it."""
     with contextlib.suppress(sqlite3.Error):
         file.abandon(generation)
 
@@ -189,11 +182,9 @@ async def _fill(api: PartnerApi, file: CatalogFile, clock: Clock, generation: in
 async def read_contract(
     api: PartnerApi, file: CatalogFile, clock: Clock, address: str
 ) -> tuple[list[TokenRow], int]:
-    """Asks the service for the tokens of one contract, including unverified ones, and stores them
-    apart from the list. Returns their rows and the number of tokens that could not be read.
-
-    Raises ClientError, and OSError if the file cannot be written.
-    """
+    """Asks the service for one contract's tokens, including unverified ones, and stores them.
+    Returns rows and the number of unreadable ones. Raises ClientError, and OSError if the file
+    cannot be written."""
     reader = TokenReader()
     rows: list[TokenRow] = []
     query = TokenQuery(address=address, unverified=True)

@@ -115,8 +115,7 @@ _SCRIPTS = (
 
 
 def bare(text: str) -> str:
-    """Returns the text without hidden characters (also in the form ``<U+XXXX>``), accents and other
-    marks, blanks and punctuation."""
+    """Returns the text without hidden characters, accents, blanks and punctuation."""
     visible = _SPELLED.sub("", text) if "<U+" in text else text
     if visible.isalnum() and visible.isascii():
         return visible
@@ -128,13 +127,8 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def skeleton(text: str) -> frozenset[str]:
-    """Returns the texts that ``text`` may be read as. Two texts look alike if their results have a
-    member in common.
-
-    One member ignores case. The others keep case and treat ``0`` as ``O``, and ``1``, ``I``, ``l``
-    and ``|`` as one character. Since ``|`` may also be a separator, there is one reading with and
-    one without it.
-    """
+    """Returns the texts that ``text`` may be read as. Two texts look alike if they have one in
+    common."""
     forms = {_latin(text), _latin(text.replace("|", "l"))}
     joined = {latin.translate(_ONE_FORM).replace("O", "o") for latin in forms}
     return frozenset((_latin(text).casefold(), *joined))
@@ -145,16 +139,15 @@ def _latin(text: str) -> str:
 
 
 def draws_like(text: str, other: str) -> bool:
-    """Returns True if the two texts are equal or look alike; False if one of them has no letter or
-    digit."""
+    """Returns True if the texts are equal or look alike, and contain a letter or digit."""
     if not bare(text) or not bare(other):
         return False
     return not skeleton(text).isdisjoint(skeleton(other))
 
 
 def suspicion(text: str) -> Suspicion | None:
-    """Returns why the text may imitate another text; None for a plain symbol and for an ordinary
-    name in another script."""
+    """Returns why the text may imitate another; None for a plain symbol or an ordinary foreign
+    name."""
     if _SPELLED.search(text) or any(unicodedata.category(c) in ("Cf", "Cc") for c in text):
         return "has hidden characters"
     if text.isascii():

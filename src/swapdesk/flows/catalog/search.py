@@ -47,8 +47,7 @@ _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
 LONGEST_TYPED = 300
-"""The most characters of a typed search text. It is this large because links of explorers are
-long."""
+"""The most characters of a typed search, enough for an explorer's link."""
 CONTRACT_LENGTH = 26
 """The least number of characters of a text that is taken for a contract address."""
 _LINK_PARTS = re.compile(r"[/?#&=@,\s]+")
@@ -58,9 +57,8 @@ T = TypeVar("T")
 
 
 def named_contract(text: str) -> tuple[str, frozenset[str]]:
-    """Returns the contract that a text names, and the lower-case names of its chain if the text
-    states the chain. The text may be a link of an explorer, ``eth:0x…``, a payment link, or an
-    address shown in groups. Any other text is returned unchanged, with an empty set."""
+    """Returns the contract in a text (a link, ``eth:0x…``, a grouped address) and the names of its
+    chain, if stated. Other text is returned unchanged."""
     typed = ungrouped(text.strip())
     try:
         link = read_payment_link(typed)
@@ -88,11 +86,8 @@ def search(
     sort: SortBy = "rank",
     limit: int = 200,
 ) -> list[TokenRow]:
-    """Returns at most ``limit`` rows that contain every word of ``text``, best first.
-
-    ``rows`` must be in the order of the list. ``chain`` is a short name, compared without case, and
-    ``can_do`` a purpose; None means no filter.
-    """
+    """Returns at most ``limit`` rows that contain every word of ``text``, best first. ``chain`` is
+    a short name; None means no filter."""
     tokens = rows if isinstance(rows, TokenList) else TokenList.of(rows)
     kept = _filter(tokens, chain, can_do)
     if CONTRACT_LENGTH <= len(text) <= LONGEST_TYPED:
@@ -146,8 +141,6 @@ def _everything(at: int) -> bool:
 
 
 def _holding(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Yields the numbers of the tokens whose text contains every word of ``typed``. If there are
-    none, the words are also split at their dots and the search is repeated."""
     hits = _with_words(tokens, typed.split(), kept)
     first = next(hits, None)
     if first is not None:
@@ -176,8 +169,6 @@ def _also(
 
 
 def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
-    """Yields the numbers of the tokens that match, best first. Each class of matches is searched
-    only when its first result is asked for, because a single letter matches every token."""
     words = typed.split()
     whole = _with_words(tokens, words, kept)
     best = next(whole, None)
@@ -214,11 +205,7 @@ def _sorted(tokens: TokenList, places: Iterable[int], sort: SortBy) -> list[int]
 
 
 def _near(tokens: TokenList, typed: str) -> list[int]:
-    """Returns the numbers of the tokens whose symbol differs from ``typed`` by one typing slip.
-
-    A slip leaves one half of the text unchanged, or swaps the two characters where the halves meet.
-    Therefore only a few hundred of 20,000 symbols are compared.
-    """
+    """Returns the numbers of the tokens whose symbol differs from ``typed`` by one typing slip."""
     near = {needle(word) for word in _one_slip(typed)}
     half, symbols = len(typed) // 2, tokens.symbols
     head, tail = typed[:half], typed[half:]
@@ -228,8 +215,6 @@ def _near(tokens: TokenList, typed: str) -> list[int]:
 
 
 def _one_slip(typed: str) -> frozenset[str]:
-    """Returns every text that differs from ``typed`` by one missing, extra, wrong or swapped
-    character."""
     halves = [(typed[:at], typed[at:]) for at in range(len(typed) + 1)]
     near = {head + tail[1:] for head, tail in halves if tail}
     near |= {head + tail[1] + tail[0] + tail[2:] for head, tail in halves if len(tail) > 1}
@@ -239,11 +224,8 @@ def _one_slip(typed: str) -> frozenset[str]:
 
 
 def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
-    """Returns the tokens that imitate the symbol or name of ``row``.
-
-    Such a token comes after ``row`` in the list and is unverified, malicious, oddly spelled, or on
-    the same chain. The same coin on another chain is not an imitation.
-    """
+    """Returns the tokens that imitate the symbol or name of ``row``. The same coin on another chain
+    is no imitation."""
     symbols, names = skeleton(row.symbol), skeleton(row.name)
     return [
         other
@@ -273,9 +255,6 @@ def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
 
 
 def _pretends(row: TokenRow, original: TokenRow) -> bool:
-    """Returns True if ``row`` has a trait of an imitation: it is unverified, malicious, oddly
-    spelled or on the same chain as ``original``. The slow comparison of the spellings is left to
-    the caller."""
     return (
         row.unverified
         or row.verdict is Verdict.MALICIOUS
@@ -286,8 +265,8 @@ def _pretends(row: TokenRow, original: TokenRow) -> bool:
 
 
 class TokenSearch(Struct, frozen=True):
-    """A search for tokens: its text, filters and order. ``chain`` is a short name. ``chain`` and
-    ``can_do`` are None for no filter."""
+    """A search for tokens: text, filters and order. ``chain`` is a short name; None means no
+    filter."""
 
     text: str = ""
     chain: str | None = None
@@ -312,8 +291,7 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, text=text.strip())
 
     def on_next_chain(self, catalog: Catalog) -> TokenSearch:
-        """Returns this search with the filter for the chain moved on: to the next chain of the
-        catalogue, and from the last chain to all chains."""
+        """Returns this search on the catalogue's next chain; after the last, on all chains."""
         names = [chain.short_name for chain in catalog.chains()]
         return replace(self, chain=_after(self.chain, [None, *names]))
 
@@ -324,8 +302,8 @@ class TokenSearch(Struct, frozen=True):
         return replace(self, sort=_after(self.sort, SORTS))
 
     def hint(self, found: int, catalog: Catalog | None, limit: int) -> str:
-        """Returns a line with the number of results and the filters: ``9 of 412 tokens · by rank ·
-        on Base · dex``; empty if ``catalog`` is None."""
+        """Returns a line such as ``9 of 412 tokens · by rank · on Base``; empty without a
+        catalogue."""
         if catalog is None:
             return ""
         more = "+" if found == limit else ""
@@ -366,12 +344,8 @@ def _after(value: T, places: Sequence[T]) -> T:
 def pair_for_limits(
     token: Token, beside: Token | None, catalog: Catalog
 ) -> tuple[Token, Token] | None:
-    """Returns the pair (token sold, token bought) whose limits are shown on the page of ``token``.
-
-    The pair is ``beside`` and ``token`` if ``beside`` is another token. Otherwise it is ``token``
-    and the first other token in the list that can be traded at exchanges; None if there is no such
-    token.
-    """
+    """Returns the pair (sold, bought) whose limits are shown for ``token``. ``beside`` is sold if
+    it is another token; otherwise ``token`` is sold for the list's first other token."""
     if beside is not None and beside.id != token.id:
         return beside, token
     for row in catalog.rows:

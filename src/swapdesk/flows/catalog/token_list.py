@@ -23,27 +23,24 @@ from swapdesk.wire.encoding.numbers import plain
 _ZERO = Decimal(0)
 _FLAT = str.maketrans("\n\r", "\x1e\x1f")
 _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
-"""Translates the two characters that stand for line breaks within a column back into line breaks.
-No text of a service contains these two characters."""
+"""Restores line breaks within a column from the two characters that replace them."""
 _FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
 _BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
 _BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
 _SYMBOL, _NAME = "\x1ds", "\x1dn"
-"""Marks before each entry in the column of look-alike texts: the entry is about the token's symbol,
-or about its name."""
+"""Marks before a look-alike text: it is about the token's symbol, or its name."""
 _END = "\x1d"
 _KEPT_ROWS = 1_000
 
 
 class Verdict(StrEnum):
-    """What the screen says about a token: the result of its security scan, or that the token is
-    disabled. ``UNSCANNED`` never blocks a token."""
+    """What the screen says about a token: its scan's result, or disabled. ``UNSCANNED`` never
+    blocks."""
 
     BENIGN = "benign"
     WARNING = "warning"
     UNKNOWN = "unknown"
-    """The scan has a result that this version of the desk does not know. The token then needs the
-    user's consent, as after a warning."""
+    """The desk does not know the scan's result. The user must consent, as after a warning."""
     MALICIOUS = "malicious"
     UNSCANNED = "unscanned"
     STALE = "scan is old"
@@ -51,8 +48,7 @@ class Verdict(StrEnum):
 
 
 class CanDo(StrEnum):
-    """A purpose that a token can be used for; the value is the three-letter text shown in the table
-    of tokens."""
+    """A purpose that a token can be used for; the value is the text in the table."""
 
     CEX = "cex"
     DEX = "dex"
@@ -84,13 +80,8 @@ class _TokenRow(NamedTuple):
 
 
 class TokenRow(_TokenRow):
-    """One token on one chain.
-
-    ``price`` is in USD, and ``change`` is in percent over 24 hours. ``contract`` is None for a
-    native coin. ``verdict`` is the result of the token's security scan, or says that the token is
-    disabled. ``enabled`` is False if the token or its chain is disabled. ``symbol_key`` and
-    ``text_key`` are the lower-case texts that are searched.
-    """
+    """One token on one chain. ``price`` is in USD, ``change`` in percent over 24 hours.
+    ``contract`` is None for a coin. ``enabled`` is False if token or chain is disabled."""
 
     __slots__ = ()
     PRINTED: ClassVar = {
@@ -101,8 +92,7 @@ class TokenRow(_TokenRow):
     }  # fmt: skip
 
     def can(self, what: CanDo) -> bool:
-        """Returns True if the token can be used for this purpose now; False also for a disabled
-        token."""
+        """Returns True if the token can be used for this purpose; False if disabled."""
         return self.enabled and bool(getattr(self, _FLAG_OF[what]))
 
     @property
@@ -111,8 +101,7 @@ class TokenRow(_TokenRow):
 
     @property
     def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
-        """The sort key of the list: priority, rank, symbol, id. A token without a priority or rank
-        comes after those with one (contract 5.8)."""
+        """The sort key of the list; missing priorities and ranks come last (contract 5.8)."""
         return (
             self.priority is None,
             self.priority if self.priority is not None else _ZERO,
@@ -132,11 +121,10 @@ _FLAG_OF = {
 
 
 class TextColumn:
-    """A column of texts, stored as lines of UTF-8. A line feed comes before the first line and
-    after each line, so that whole lines can be found as bytes."""
+    """A column of texts, stored as lines of UTF-8. Each line is between line feeds, so whole lines
+    can be found."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
-        """Makes a column from the lines in ``blocks``, each made by :func:`block_of`."""
         kept, starts, end = [b"\n"], array("I", [1]), 1
         for block in blocks:
             kept.append(block)
@@ -185,8 +173,6 @@ class TextColumn:
         return self._found(b"\n" + needle(text) + b"\n", 1)
 
     def _found(self, wanted: bytes, before: int) -> Iterator[int]:
-        """Yields the numbers of the lines that contain ``wanted``. The first ``before`` bytes of
-        ``wanted`` (0 or 1) match the line feed that ends the previous line."""
         find, starts = self._data.find, self._starts
         count = len(starts) - 1
         place = find(wanted)
@@ -200,14 +186,12 @@ class TextColumn:
 
 
 def block_of(lines: Iterable[str]) -> bytes:
-    """Returns the lines in the form in which a column stores them: UTF-8, each with a line feed at
-    its end."""
+    """Returns lines as a column stores them: UTF-8, each with a line feed."""
     return "".join(f"{line.translate(_FLAT)}\n" for line in lines).encode("utf-8", "surrogatepass")
 
 
 def needle(text: str) -> bytes:
-    """Returns the bytes to search a column for: ``text`` in the form in which a column stores
-    it."""
+    """Returns the bytes to search a column for."""
     return text.translate(_FLAT).encode("utf-8", "surrogatepass")
 
 
@@ -217,8 +201,7 @@ _BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
 
 
 class ListPart(NamedTuple):
-    """Consecutive tokens of a list as one block for each column, in the form that is stored on
-    disk."""
+    """Consecutive tokens of a list, one block for each column, as stored on disk."""
 
     ids: bytes
     symbols: bytes
@@ -234,14 +217,11 @@ class ListPart(NamedTuple):
 
 
 _COLUMNS = len(ListPart._fields) - 1
-"""The number of text columns in a ListPart; its last field, the flags, is not a text column."""
+"""The number of text columns in a ListPart; the flags are not one."""
 
 
 class TokenList(Sequence[TokenRow]):
     def __init__(self, columns: Sequence[TextColumn], flags: bytes, now: float | None) -> None:
-        """Makes a list from its columns. A benign security scan that expired before ``now``
-        (seconds since 1970) is shown as out of date. If ``now`` is None, no scan counts as
-        expired."""
         self._columns = tuple(columns)
         (
             self.ids,
@@ -304,15 +284,14 @@ class TokenList(Sequence[TokenRow]):
         return frozenset(contract for contract in contracts if contract)
 
     def drawn_like(self, row: TokenRow) -> list[TokenRow]:
-        """Returns the rows whose symbol or name looks like that of ``row``, in the order of the
-        list. ``row`` itself is included."""
+        """Returns the rows whose symbol or name looks like that of ``row``, itself included."""
         wanted = likenesses(row)
         places = {at for likeness in wanted for at in self._likenesses.holding(likeness + _END)}
         return [self._row(at) for at in sorted(places)]
 
     def sequence(self, sort: str) -> array[int]:
-        """Returns for each token its position when the list is sorted by ``symbol``, ``price`` or
-        ``change``. Prices and changes are sorted largest first, unknown values last."""
+        """Returns each token's position when sorted by ``symbol``, ``price`` or ``change``, largest
+        first and unknown last."""
         computed = self._sequences.get(sort)
         if computed is not None:
             return computed
@@ -386,8 +365,8 @@ class TokenList(Sequence[TokenRow]):
 
 
 def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
-    """Returns some rows as columns. Each row is given with the time when its security scan expires
-    (seconds since 1970), or None if it was not scanned."""
+    """Returns rows as columns. Each comes with the Unix time when its security scan expires, or
+    None."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
     blocks = map(block_of, columns or [()] * _COLUMNS)
@@ -395,8 +374,8 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns the names of tokens, ``symbol.chain``, that begin with ``beginning``. Disabled and
-    unverified tokens are left out. ``symbols``, ``chains`` and ``flags`` are whole columns."""
+    """Returns the ``symbol.chain`` names that begin with ``beginning``, without disabled and
+    unverified tokens."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
     listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)
@@ -435,8 +414,8 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """Returns what the column of look-alike texts stores for a row: each reading (:func:`skeleton`)
-    of its symbol and of its name, preceded by a mark that tells the two apart."""
+    """Returns the look-alike texts of a row: every :func:`skeleton` of its symbol and name, marked
+    by kind."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

@@ -17,8 +17,7 @@ from swapdesk.wire.tokens import ScanResult, Token
 
 
 def whole_token(body: bytes, chain_body: bytes) -> Token:
-    """Decodes a token of the catalogue file, which stores the JSON of the token and of its chain
-    separately. Raises CodecError."""
+    """Decodes a token and its chain, which the catalogue file stores apart. Raises CodecError."""
     value = decode_json(body, side="client")
     assert isinstance(value, dict)  # written by the catalogue
     value["chainData"] = decode_json(chain_body, side="client")
@@ -36,8 +35,7 @@ _VERDICTS: dict[str | None, Verdict] = {
 
 
 def verdict_of(token: Token, now: datetime) -> Verdict:
-    """Returns the verdict on a token at the time ``now``. A benign result becomes stale when the
-    scan expires; a warning or a malicious result does not."""
+    """Returns the verdict at ``now``. Only a benign scan expires; a warning does not."""
     if not (token.enabled and token.chain_data.enabled):
         return Verdict.DISABLED
     scan = token.security_scan
@@ -75,8 +73,7 @@ def row_of(token: Token, now: datetime) -> TokenRow:
 
 
 def text_key(token: Token) -> str:
-    """Returns the lower-case text of a token that searches look in: symbol, name, chain, contract
-    and the symbol that exchanges use."""
+    """Returns the lower-case text of a token that searches look in."""
     chain = token.chain_data
     parts = (
         token.symbol,
@@ -92,9 +89,8 @@ def text_key(token: Token) -> str:
 def check_token(
     token: Token, *, now: datetime, imitates: TokenRow | None = None
 ) -> tuple[CheckLine, ...]:
-    """Returns the lines shown to the user about a token's state at the time ``now``. A token with a
-    ``refuse`` line cannot be used; one with a ``warn`` line needs the user's consent once.
-    ``imitates`` is the better known token that this token looks like, or None."""
+    """Returns the lines about a token's state. A ``refuse`` line forbids its use; a ``warn`` line
+    needs consent. ``imitates`` is the token that it looks like, or None."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []
@@ -120,8 +116,7 @@ def check_token(
 
 
 def token_refusal(token: Token) -> str:
-    """Returns the sentence that says why the token cannot be swapped at all (disabled, or found
-    malicious); empty if it can be swapped."""
+    """Returns why the token cannot be swapped at all; empty if it can."""
     chain = token.chain_data
     if not chain.enabled:
         return f"{chain.name} is disabled at the service."

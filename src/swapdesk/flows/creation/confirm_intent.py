@@ -70,8 +70,7 @@ AGREED = "yes"
 
 
 class TypedBefore(Struct):
-    """The fields of an order form as the user typed them, kept while the user goes back to choose
-    another route."""
+    """The fields of an order form as typed, kept while the user chooses another route."""
 
     recipient: str = ""
     memo: str = ""
@@ -81,9 +80,8 @@ class TypedBefore(Struct):
 
 
 class Checked(Struct, frozen=True):
-    """The results of checking all fields of an order form. ``refund`` is None if the route needs no
-    refund address. ``intermediate`` is None if the token between the two legs of the route is
-    unknown, so that no address for it is asked for."""
+    """The results of checking an order form. ``refund`` is None if the route needs none.
+    ``intermediate`` is None if the token between the route's two legs is unknown."""
 
     recipient: RecipientCheck
     memo: MemoCheck
@@ -102,17 +100,15 @@ class Checked(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The sentences about doubtful fields. The user has to consent to each before the order is
-        created."""
+        """Sentences about doubtful fields, each of which needs the user's consent."""
         addresses = [check for check in (self.recipient, self.refund, self.intermediate) if check]
         doubts = [check.doubt for check in addresses] + [check.memo_doubt for check in addresses]
         return tuple(doubt for doubt in (self.memo.doubt, *doubts) if doubt)
 
 
 class CreateChecks:
-    """Checks the typed fields of an order form for one route, without a call to the service.
-    ``middle`` is the token between the two legs of a private route, None if unknown. ``paid`` is
-    the record of earlier payments by address, as it was when the form was opened."""
+    """Checks an order form without calls to the service. ``middle`` is the token between the legs
+    of a private route, or None."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -143,9 +139,6 @@ class CreateChecks:
         return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
     def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
-        """Returns the address of the wallet's account whose name ``text`` gives in the form
-        ``@name``. Returns ``text`` unchanged if it is not in that form, if the address book has the
-        name, or if no account of that name passes ``check``."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
@@ -153,10 +146,8 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns the addresses of those accounts of the wallet that can receive the token bought
-        (with ``refund``, the token sold). The keys are the accounts' names in lower case. If
-        accounts share a name, only the first counts. Names that the address book uses are left
-        out."""
+        """Returns the wallet's accounts, by lower-case name, that can receive the token bought
+        (with ``refund``, the token sold), except names in the address book."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -166,9 +157,7 @@ class CreateChecks:
         return named
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
-        """Returns ``check`` without its warnings about a first payment if the address is an account
-        of this wallet; otherwise returns it unchanged. The warnings guard against a replaced
-        address, which is impossible for an address that the wallet derived itself."""
+        """Drops the warnings about a first payment if the address is the wallet's own."""
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check
@@ -206,8 +195,8 @@ class CreateChecks:
         )
 
     def memo_of_refund(self, text: str) -> str:
-        """Returns the memo that comes with the refund address ``text``, from its payment link or
-        its entry in the address book; empty if there is none."""
+        """Returns the memo that comes with the refund address ``text`` in its payment link or
+        address book entry; empty if none."""
         return self._refund_checked(text, None).memo or ""
 
     def _intermediate(self, text: str) -> RecipientCheck | None:
@@ -230,16 +219,15 @@ class NotAgain(Exception):
 
 
 class Again(Struct, frozen=True):
-    """A request for new quotes made from an earlier order, with the fields of that order's form as
-    they were typed."""
+    """A request for new quotes made from an earlier order, with its form as typed."""
 
     request: QuoteRequest
     typed: TypedBefore
 
 
 def came_to_nothing(tracked: TrackedOrder) -> bool:
-    """True if the order ended without a payout, is refused because it is not what the user
-    confirmed, or is an on-chain swap that will not be executed."""
+    """True if the order ended without a payout, is not what the user confirmed, or is a swap that
+    will not be executed."""
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME
@@ -249,10 +237,8 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
 
 
 def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -> Again:
-    """Returns a request for new quotes with the tokens and amount of an earlier order and with
-    ``options``. The result also has the order's fields as the user typed them. Raises NotAgain if
-    the order does not state enough or a token is no longer swapped, and WishRefused if the options
-    do not fit."""
+    """Returns a request for new quotes from an earlier order. Raises NotAgain if that is
+    impossible, and WishRefused if the options do not fit."""
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
@@ -300,8 +286,7 @@ def _token(token_id: str, catalog: Catalog) -> Token:
 
 
 class NotLockable(ValueError):
-    """Raised if an input is missing or not valid, so that no intent can be made. The text says
-    which input."""
+    """Raised if an input is missing or not valid; the text says which."""
 
 
 def lock_for_review(
@@ -316,14 +301,9 @@ def lock_for_review(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """Returns the intent of the chosen quote ``ranked`` with its present values. Raises NotLockable
-    if a check refused an input.
-
-    The amount that the user stated is kept as typed, because the quote may have rounded it. If the
-    user stated the amount to receive, the amount to pay comes from the quote. ``intermediate`` is
-    the address to which a private swap may return the token between its legs. ``dex`` is the terms
-    of an on-chain swap, None for other routes.
-    """
+    """Returns the intent of the chosen quote, with the user's amount as typed. ``intermediate`` is
+    where a private swap may return the token between its legs. Raises NotLockable for a refused
+    input."""
     quote = ranked.quote
     request = result.request
     for check in (recipient, memo, refund, intermediate):
@@ -380,9 +360,8 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """True if the inputs, checked a second time, still equal the fields of the intent. An entry of
-    the address book may have got a different address in the meantime, and the address on the screen
-    must be the one that is posted."""
+    """True if the inputs, checked again, still equal the intent: the address on the screen must be
+    the one that is sent."""
     return (
         recipient.ok
         and memo.ok
@@ -400,29 +379,26 @@ def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
 
 
 def needs_refund_address(ranked: RankedQuote) -> bool:
-    """True if the route needs a refund address: the quote asks for one, or its rate is fixed. A
-    swap with a fixed rate may fail, and then the money must come back (contract 7.4)."""
+    """True if the quote asks for a refund address or its rate is fixed (contract 7.4)."""
     return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)
 
 
 class Consent(Struct, frozen=True):
-    """The warnings that the user has to consent to. If ``refused`` is not empty, it says why no
-    order can be created. Otherwise the user has to type ``phrase``, unless ``phrase`` is empty."""
+    """The warnings that need consent. ``refused`` says why no order can be created, if not empty.
+    Otherwise the user types ``phrase``, unless it is empty."""
 
     lines: tuple[str, ...] = ()
     phrase: str = ""
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """Returns this consent with ``warning`` added to its lines. The user then has to type the
-        existing phrase, or ``yes`` if there is none."""
+        """Adds a warning. The user then types the existing phrase, or ``yes`` if there is none."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
 def consent_for(result: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
-    """Returns what the user has to consent to for both tokens and for the value that the route
-    loses. From 10 % of loss the user types the percentage; from 30 % the route is refused. A token
-    with a warning, an unverified token, or an unknown loss needs a typed ``yes``."""
+    """Returns what the user has to consent to. A loss of 10 % needs the typed percentage, one of 30
+    % is refused; a doubtful token or unknown loss needs ``yes``."""
     lines: list[str] = []
     for token in {
         result.token_in.id: result.token_in,

@@ -31,10 +31,8 @@ class OrderTaken(Exception):
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Begins the journal's create operation for an intent, before anything is sent for it.
-    ``digest`` is SHA-256 of the request, ``plan`` the plan of an on-chain swap, None for other
-    orders. Raises ClaimTaken while the outcome of an earlier request for the same payment is
-    unknown."""
+    """Records the create request of an intent before it is sent. ``digest`` is its SHA-256. Raises
+    ClaimTaken while an earlier request for the same payment has no known outcome."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
     return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)
@@ -53,13 +51,9 @@ def become_order(
     verdict: ReleaseVerdict,
     request_id: str | None = None,
 ) -> ReleaseVerdict:
-    """Records in the journal that ``order`` is the order of an intent, before the order is shown.
-    Returns whether its address may be shown.
-
-    If the intent's outcome was recorded earlier, it stays unchanged; a different order is then kept
-    as foreign (not confirmed at this desk). Raises OrderTaken if the order belongs to a different
-    intent.
-    """
+    """Records that ``order`` is the intent's order, before it is shown. Returns whether its address
+    may be shown. A second order is recorded as not confirmed at this desk. Raises OrderTaken if the
+    order belongs to a different intent."""
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
         makers = ledger.where("subject = ? AND kind = 'create'", service_id)
@@ -79,9 +73,8 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Records in the journal that no order was or will be created for the intent, if the intent's
-    create operation is in one of the states ``among``. Returns False otherwise. If the create
-    request was never sent, the last part of the intent's swap is refused too."""
+    """Records that no order will be created for the intent, if its create request is in one of the
+    states ``among``; otherwise returns False."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(
@@ -100,9 +93,8 @@ def refuse_create(
 
 
 def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
-    """Records in the journal that the order of an on-chain swap will not be paid, or that the
-    service did not accept the report of its payment. Returns False if the swap was completed
-    before."""
+    """Records that an on-chain swap's order will not be paid, or its payment report was refused.
+    Returns False if the swap was completed before."""
     with ledger.transaction():
         parts = ledger.parts(intent_id, "swap", "confirm")
         last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
@@ -110,13 +102,13 @@ def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
 
 
 def open_creates(ledger: Ledger) -> list[Operation]:
-    """Returns the create operations whose outcome is not known yet, oldest first."""
+    """Returns the create requests without a known outcome, oldest first."""
     return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
 
 
 def open_swaps(ledger: Ledger) -> list[Intent]:
-    """Returns the intents of unfinished on-chain swaps, oldest first. A swap is finished once it
-    was refused or its payment was confirmed to the service."""
+    """Returns the intents of unfinished on-chain swaps, oldest first: neither refused nor confirmed
+    to the service."""
     return [intent_of(create) for create in ledger.where(_OPEN_SWAPS)]
 
 
@@ -131,15 +123,15 @@ _OPEN_SWAPS = """number IN (
 
 
 def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
-    """Returns the create operation of an intent and all its parts, in the order in which they were
-    begun."""
+    """Returns all operations of an intent in the order of their beginning, the create request
+    first."""
     return ledger.where("id = ?1 OR parent = ?1", intent_id)
 
 
 def newest_part(
     ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
 ) -> Operation | None:
-    """Returns the latest part of an intent's create operation that has this kind; None if there is
-    none. ``name`` selects one signature among several."""
+    """Returns the intent's latest transaction or document of this kind; None if there is none.
+    ``name`` selects one signature among several."""
     parts = ledger.parts(intent_id, kind)
     return next((part for part in reversed(parts) if part.body.get("name") == name), None)

@@ -81,8 +81,7 @@ log = logging.getLogger(__name__)
 
 
 def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
-    """Returns the request body that creates the order of an on-chain swap. It contains the paying
-    address and the given signatures."""
+    """Returns the request body that creates the order of an on-chain swap."""
     from swapdesk.wire.exchanges import ExchangeRequest
 
     return ExchangeRequest(
@@ -117,10 +116,8 @@ LAST_MOMENT = timedelta(seconds=5)
 
 
 class ExchangeFlow:
-    """Creates the orders of intents, with at most one request at a time per intent. ``skew_limit``
-    is the largest difference in seconds between the service's clock and this machine's clock at
-    which orders are created; None if the desk follows the service's clock. ``running`` has the ids
-    of the intents that are being worked on; all connections of the desk share this set."""
+    """Creates orders, with at most one request at a time per intent. ``skew_limit`` is the most
+    that the clocks may differ, in seconds; None if the desk follows the service's."""
 
     def __init__(
         self,
@@ -144,9 +141,8 @@ class ExchangeFlow:
     async def create(
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
     ) -> CreateOutcome:
-        """Sends the request that creates the order of an intent, once, and returns the outcome.
-        ``on_waiting`` is called if the answer was lost, so that the desk now has to search for the
-        order."""
+        """Sends the request that creates an intent's order, once. ``on_waiting`` is called if the
+        answer was lost and the order is searched for."""
         if intent.id in self.running:
             return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         if (refused := self._refuse_quote(intent)) is not None:
@@ -171,9 +167,8 @@ class ExchangeFlow:
         body: ExchangeRequest,
         on_waiting: Callable[[], None] | None = None,
     ) -> CreateOutcome:
-        """Sends the request that creates the order of an on-chain swap, once, and returns the
-        outcome. The intent must be in the journal already. ``on_waiting`` is called if the answer
-        was lost, so that the desk has to search for the order."""
+        """Sends the request that creates an on-chain swap's order, once, for a journaled intent.
+        ``on_waiting`` is called if the answer was lost."""
         refused = self._refuse_quote(intent)
         return refused or await self._create(intent, body, on_waiting, begun=True)
 
@@ -264,8 +259,6 @@ class ExchangeFlow:
         return replace(looked, failure=replace(looked.failure, cause=f"{cause} {more}"))
 
     async def _decided(self, intent: Intent) -> Created | None:
-        """Returns the order that another task has meanwhile recorded for the intent; None if there
-        is none. This order has precedence over any later outcome."""
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
@@ -301,10 +294,9 @@ class ExchangeFlow:
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
     ) -> CreateOutcome:
-        """Searches for the order of an intent whose outcome an earlier run left unknown, and
-        returns the outcome. ``sent_at`` is by the service's clock; ``known`` has the ids of orders
-        that existed before. For an intent sent long ago the desk looks only once, because the order
-        would be visible by now."""
+        """Searches for the order of an intent whose outcome is unknown since an earlier run.
+        ``sent_at`` is by the service's clock; ``known`` has the ids of orders that existed
+        before."""
         passed = (self._api.server_now() - sent_at).total_seconds()
         looks = self._looks if passed < sum(self._looks) else (0.0,)
         return await self._resolve(intent, sent_at, known, looks)
@@ -338,9 +330,8 @@ class ExchangeFlow:
         return outcome if moved else await self._decided(intent) or outcome
 
     async def take(self, intent: Intent, order: Order) -> Created:
-        """Adopts an order that the user chose for an intent of unknown outcome. The order is
-        compared with the intent and read from the service once more, like any new order. Raises
-        OrderTaken if it belongs to a different intent, and JournalUnavailable."""
+        """Adopts an order that the user chose for an intent with unknown outcome, checked like a
+        new one. Raises OrderTaken if it belongs to a different intent, and JournalUnavailable."""
         return await self._adopt(intent, order, found_again=True)
 
     def of_others(self, intent: Intent) -> set[str]:
@@ -355,9 +346,8 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Records the order in the journal with its address hidden, then reads it from the service
-        to confirm it. ``found_again`` is True if a search found the order. Raises OrderTaken and
-        JournalUnavailable; in both cases nothing of the order may be shown."""
+        """Records the order with its address hidden, then confirms it by a second answer. If it
+        raises OrderTaken or JournalUnavailable, nothing of the order may be shown."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,
@@ -373,16 +363,14 @@ class ExchangeFlow:
         return await self._repeat(created, intent)
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
-        """Reads a journaled order from the service and compares it with its intent, because the
-        first such reading failed, was late, or was interrupted. ``known`` is the order as
-        journaled. Raises JournalUnavailable."""
+        """Reads a journaled order again, because its first confirmation failed or was interrupted.
+        Raises JournalUnavailable."""
         check = self._check(intent, known)
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Reads a created order back from the service; twice if the answer that created it had no
-        deposit address, because two answers must name the same address. Returns the order with the
-        resulting decision about showing the address."""
+        """Reads a created order back (twice if its address was missing at first) and decides
+        whether the address may be shown."""
         order = created.order
         for _ in range(2):
             try:
@@ -405,9 +393,8 @@ class ExchangeFlow:
         return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
 
     def _unheard_of(self, created: Created, intent: Intent) -> Created:
-        """Returns ``created`` marked as missing, because the service does not know the order's id.
-        Within a minute after the end of the quote the service may only be slow to list the order.
-        After that minute the address is hidden for good."""
+        """Marks the order as missing at the service. A minute after the end of the quote, its
+        address is hidden for good."""
         verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
         if self._clock.now() - intent.valid_until > LATEST:
             never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
@@ -420,8 +407,8 @@ class ExchangeFlow:
         )
 
     def accept_lower(self, created: Created) -> Created:
-        """Records in the journal that the user accepts less output than confirmed, so that the
-        address may be shown. An address that is hidden for any other reason stays hidden."""
+        """Records that the user accepts less output than confirmed. An address hidden for any other
+        reason stays hidden."""
         order, lower = created.order, created.verdict.standing is DepositRelease.LOWER
         if not lower or order.out_amount is None:
             return created
@@ -430,8 +417,6 @@ class ExchangeFlow:
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:
-    """Returns an order that the service created but the journal could not record. Its address is
-    hidden, and the reason contains the order's id so that the user can write the id down."""
     reason = (
         f"order {order.service_id} was created but the journal cannot be written;"
         " write this id down and do not pay it from here"

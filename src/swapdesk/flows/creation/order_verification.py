@@ -91,9 +91,8 @@ MAX_PAGES = 100
 
 
 class OrderCheck(Struct, frozen=True):
-    """The differences between an order and what the user confirmed. Each text in ``hard`` forbids
-    paying. ``lower_by`` is the percentage by which the output falls short of the confirmed output,
-    None if it is within the tolerance."""
+    """The differences between an order and what was confirmed. Each text in ``hard`` forbids
+    paying. ``lower_by`` is the output's shortfall in percent, None if tolerable."""
 
     PRINTED: ClassVar = {
         "payable": "payable", "lowerByPercent": "lower_by_hundredths",
@@ -114,8 +113,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """Whether the deposit address may be shown according to this check. It stays hidden anyway
-        until the service has confirmed the order in a second answer."""
+        """Whether this check allows showing the address, which also needs the service's second
+        answer."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -127,8 +126,8 @@ class OrderCheck(Struct, frozen=True):
 def check_order(
     intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
 ) -> OrderCheck:
-    """Returns the differences between an order and its intent. ``lower_tolerance`` is the
-    percentage by which a floating output may fall short."""
+    """Returns the differences between an order and its intent. ``lower_tolerance`` is the tolerable
+    shortfall of a floating output in percent."""
     sold, bought, private = intent.token_in, intent.token_out, intent.route == "private"
     rules = (
         (
@@ -204,9 +203,8 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """Returns the differences between an order as created and as read from the service a second
-    time; empty if there are none. An address that was missing in ``created`` is no difference, but
-    the caller then has to read the order once more."""
+    """Returns the differences between an order as created and as read again. If ``created`` had no
+    address, the caller has to read once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -227,15 +225,12 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
-    """True if the order asks for over 10 % less than the intent, which is more than the rounding of
-    venues explains. Such an order is not the payment that was confirmed."""
     return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
-    """Returns the reasons why ``address`` cannot be the deposit address of an exchange; empty if
-    there are none. If the order has a memo, only the address's form is checked: addresses with
-    memos are shared by many accounts, so even the recipient's address may be right."""
+    """Returns why ``address`` cannot be a deposit address. With a memo only its form is checked,
+    because such addresses are shared."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -250,9 +245,6 @@ def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
 
 
 def _plausible(token: TokenFacts, address: str) -> bool:
-    """True if ``address`` is valid on the token's chain and not the token's own contract, where a
-    deposit would be lost. Always True for kinds of chains whose addresses the desk cannot
-    decode."""
     if token.kind not in KINDS:
         return True
     contracts = (token.contract,) if token.contract else ()
@@ -275,9 +267,8 @@ def _same_token(
 
 
 class Created(Struct, frozen=True):
-    """The outcome that an order was created, as journaled. Its deposit address may be shown only if
-    ``withheld`` is None. ``found_again`` is True if a search found the order. ``missing`` is True
-    if the service no longer knows the order's id."""
+    """A created, journaled order. Its deposit address may be shown only if ``withheld`` is None.
+    ``missing`` is True if the service no longer knows it."""
 
     order: Order
     check: OrderCheck
@@ -291,8 +282,7 @@ class Created(Struct, frozen=True):
 
 
 class NotCreated(Struct, frozen=True):
-    """The outcome that no order was created. ``failure`` explains it to the user. ``error`` is the
-    client's error, None if the service was not asked."""
+    """The outcome that no order was created. ``error`` is None if the service was not asked."""
 
     failure: Failure
     code: str
@@ -300,8 +290,8 @@ class NotCreated(Struct, frozen=True):
 
 
 class CreateUnknown(Struct, frozen=True):
-    """The outcome that it is unknown whether an order was created; the journal says so as well.
-    ``candidates`` are the orders found that may be the order of the intent."""
+    """The outcome that nobody knows whether an order was created. ``candidates`` are orders that
+    may be the intent's."""
 
     failure: Failure
     intent_id: str
@@ -312,9 +302,7 @@ CreateOutcome = Created | NotCreated | CreateUnknown
 
 
 def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
-    """Returns the least that can arrive by a route that is not confirmed yet, in whole units of the
-    token bought. That is the minimum of the on-chain transaction, or the output of the fixed rate.
-    None if the rate floats."""
+    """Returns the least that can arrive by a route, in whole tokens; None if the rate floats."""
     quote = row.quote
     if row.on_chain:
         asked = result.request.slippage
@@ -326,8 +314,7 @@ def promised_least(result: QuoteResult, row: RankedQuote) -> Decimal | None:
 
 
 def confirmed_least(intent: Intent) -> Decimal | None:
-    """Returns the least that can arrive for a confirmed intent, in whole units of the token bought;
-    None if the rate floats."""
+    """Returns the least that can arrive for an intent, in whole tokens; None if the rate floats."""
     if intent.dex is not None:
         return _least_on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
     if not intent.fixed:
@@ -336,9 +323,8 @@ def confirmed_least(intent: Intent) -> Decimal | None:
 
 
 def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Decimal | None:
-    """Returns the quoted amount minus the slippage, in whole tokens: the least that arrives by an
-    on-chain swap. None if ``quoted`` is None. The limit given to the wallet agent is computed in
-    the same way."""
+    """Returns the quoted amount minus the slippage, in whole tokens, as the wallet agent's limit;
+    None if ``quoted`` is None."""
     if quoted is None:
         return None
     units = least_units(int(Fraction(quoted) * 10**decimals), slippage)
@@ -346,15 +332,14 @@ def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) ->
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
-    """Returns the output that the user agreed to, in whole units of the token bought. That is
-    ``accepted``, a lower output accepted after the order was created. If ``accepted`` is None, it
-    is the quote's payout or its net output, whichever is greater."""
+    """Returns the output that the user agreed to, in whole tokens: ``accepted`` after the order's
+    creation, or the greater of the quote's payout and net output."""
     return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
 
 
 def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Decimal | None:
-    """Returns the percentage by which ``given`` falls short of ``agreed``. None if ``given`` is
-    None, or if the percentage is not above ``tolerance``."""
+    """Returns the percentage by which ``given`` falls short of ``agreed``; None if ``given`` is
+    None or within the tolerance."""
     if given is None or agreed <= 0:
         return None
     missing = ROUGH.divide(ROUGH.subtract(agreed, given) * 100, agreed)
@@ -362,9 +347,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
-    """Returns the verdict that hides the address of an order whose output is ``percent`` too low.
-    The text names what the output is compared with: the confirmed output, or if ``again`` is True,
-    the lower output that the user accepted earlier."""
+    """Returns the verdict that hides the address because the output is ``percent`` below the
+    confirmed one, or with ``again``, below the accepted one."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -374,8 +358,8 @@ def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
 
 
 def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
-    """Returns the new verdict on showing the address that follows from the output estimate in
-    ``seen``, the order's latest state. None if the verdict does not change."""
+    """Returns the new verdict on showing the address, from the output estimate in the order's
+    latest state; None if unchanged."""
     intent = tracked.intent
     if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
@@ -391,8 +375,8 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """Returns the output that the user agreed to if the order's present output differs from it.
-    None if the two are equal, if the rate is fixed, or if a deposit has been made."""
+    """Returns the agreed output if the order's present output differs. None if it does not, after a
+    deposit, and for fixed rates."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None
@@ -401,8 +385,8 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
 
 
 def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
-    """Returns the lower output that the user may accept, in whole tokens, with sentences that
-    explain it. None if the address is not hidden because of a lower output."""
+    """Returns the lower output that the user may accept, with explanations; None if the address is
+    not hidden for that reason."""
     if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -422,9 +406,8 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """Tells whether ``order`` belongs to ``intent``: True if every field fits, False if a field
-    contradicts, None if a field that would decide is absent. ``since`` is the earliest possible
-    creation time."""
+    """Returns True if every field of the order fits the intent, False if one contradicts, None if a
+    deciding field is absent. ``since`` is the earliest possible creation time."""
     verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
@@ -462,10 +445,8 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Searches for the order of ``intent``, once after each wait in ``looks`` (seconds), until an
-    order is certain. ``sent_at`` is when its request was sent, by the service's clock. Orders in
-    ``known`` are skipped, because they existed before or belong to other intents. The search counts
-    as incomplete if its last attempt failed."""
+    """Searches for an intent's order after each wait in ``looks`` (seconds). ``sent_at`` is by the
+    service's clock. Orders in ``known`` are skipped."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -483,9 +464,8 @@ async def find_order(
 async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
 ) -> Findings:
-    """Returns every order created since ``sent_at`` (by the service's clock) that may belong to
-    ``intent``, except those in ``known``. An order whose list entry lacks deciding fields is read
-    in full. Raises ClientError."""
+    """Returns every order since ``sent_at`` (service's clock) that may belong to ``intent``, except
+    those in ``known``. Raises ClientError."""
     since = sent_at - SKEW
     listed, whole = await list_since(api, since)
     judged = [
@@ -499,8 +479,6 @@ async def orders_since(
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
 ) -> tuple[Order, bool | None]:
-    """Returns the order and the result of :func:`match` for it. If the list entry lacks a deciding
-    field, the order is read in full first."""
     verdict = match(intent, order, since=since)
     if verdict is None:
         order = await api.get_order(order.service_id)
@@ -509,9 +487,7 @@ async def _judge(
 
 
 async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
-    """Returns the orders created since a time, and True if the list is complete. It is incomplete
-    if an order could not be read or there are too many pages. An order that moves to the next page
-    meanwhile is returned once, as read last."""
+    """Returns the orders created since a time, and False if the list may be incomplete."""
     orders: dict[str, Order] = {}
     skipped = 0
     for page in range(1, MAX_PAGES + 1):
@@ -524,9 +500,6 @@ async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], boo
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
-    """Judges the order by its creation time: False if it was created before ``since``, True if it
-    was created while the quote was valid. None if the time is absent or later, because a slow
-    service or another installation of the desk may have created it."""
     if order.created is None:
         return None
     if order.created < since:
@@ -535,9 +508,6 @@ def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | Non
 
 
 def _as_promised(intent: Intent, order: Order) -> bool | None:
-    """Compares the output of an order with that of the intent. Returns True if the rate floats, or
-    if the output equals that of the fixed rate. Returns None if the output is absent or different,
-    so that the user has to compare."""
     if not intent.fixed:
         return True
     if order.out_amount is None:
@@ -546,15 +516,14 @@ def _as_promised(intent: Intent, order: Order) -> bool | None:
 
 
 def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
-    """False if the order names a refund address that is not the one the intent ``asked`` for. True
-    otherwise, even if the order names none, because an absent address contradicts nothing."""
+    """False if the order names another refund address than ``asked``; naming none contradicts
+    nothing."""
     return not named or (asked is not None and same_address(kind, named, asked))
 
 
 def _as_fixed(intent: Intent, order: Order) -> bool | None:
-    """True if the ``fixed`` flags of order and intent agree, False if they differ. If the order has
-    no flag, the result is True for a floating intent and None for a fixed one, because only orders
-    with a floating rate may leave the flag out."""
+    """True if the ``fixed`` flags agree, False if not. Without a flag: True for a floating intent,
+    None for a fixed one."""
     if "fixed" in order.model_fields_set:
         return order.fixed is intent.fixed
     return None if intent.fixed else True

@@ -57,9 +57,8 @@ LOOK_AGE = timedelta(minutes=10)
 
 
 class ResumeReport(Struct):
-    """The outcomes of create requests that were unfinished when the desk started, by intent.
-    ``elsewhere`` are intents of another desk that still runs. ``left`` are intents whose search was
-    broken off. ``problem`` says why the journal could not be used, None if it could."""
+    """The outcomes of create requests that were unfinished at the start. ``elsewhere`` are intents
+    of another running desk, ``left`` those whose search was broken off."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -74,8 +73,6 @@ class ResumeReport(Struct):
 
 
 def _goes_on(journal: Journal, create: Operation) -> bool:
-    """True for an on-chain swap whose create request was never sent and whose newest part was not
-    refused. ``dex_swap`` continues such a swap, so this module leaves it alone."""
     if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
     parts = journal.ledger.parts(create.id)
@@ -85,13 +82,9 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Finds the outcome of every unfinished create request whose desk has ended, and returns all
-    outcomes. Never posts anything.
-
-    ``patience`` is the longest duration in seconds, None for no limit. A search that is broken off
-    after that time proves nothing, so its intent stays open. Only callers that create nothing
-    afterwards may set a limit.
-    """
+    """Finds the outcome of every unfinished create request without posting anything. Searches are
+    broken off after ``patience`` seconds (None: never) and prove nothing; a caller that sets it
+    must create nothing afterwards."""
     report = ResumeReport()
     try:
         async with asyncio.timeout(patience):
@@ -109,9 +102,6 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    """Searches concurrently for the orders of all create requests without a known outcome. Then
-    reads, also concurrently, all orders that the service has not yet confirmed in a second answer.
-    Adds the outcomes to ``report``."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(flow, report, order) for order in journal.orders.unrepeated()))
@@ -160,13 +150,13 @@ async def _repeat(flow: ExchangeFlow, report: ResumeReport, order: TrackedOrder)
 
 
 class CandidateRefused(Exception):
-    """Raised if the user's decision about an intent was refused and nothing was changed. The text
-    is a sentence for the screen."""
+    """Raised if the user's decision about an intent was refused and nothing changed. The text is
+    for the screen."""
 
 
 class Compared(Struct, frozen=True):
-    """One field of a found order beside the confirmed value. ``same`` says whether they agree; None
-    if the service states no value or the field does not matter for the decision."""
+    """A field of a found order beside the confirmed value. ``same`` is None if absent or
+    unimportant."""
 
     label: str
     confirmed: str
@@ -175,8 +165,8 @@ class Compared(Struct, frozen=True):
 
 
 class OrderCandidate(Struct, frozen=True):
-    """An order found for an intent, none of whose fields contradicts the intent. ``certain`` is
-    True if no deciding field is missing."""
+    """An order that may belong to an intent. ``certain`` is True if no deciding field is
+    missing."""
 
     order: Order
     certain: bool
@@ -188,21 +178,19 @@ class OrderCandidate(Struct, frozen=True):
 
     @property
     def other(self) -> tuple[str, ...]:
-        """The labels of the fields that differ from the confirmed values without ruling the order
-        out."""
+        """The labels of fields that differ without ruling the order out."""
         return tuple(field.label for field in self.facts if field.same is False)
 
     @property
     def said(self) -> str:
-        """How well the order matches the intent, in a few words."""
+        """How well the order matches, in a few words."""
         matched = "every field" if self.certain else "as far as said"
         return f"{matched} but {', '.join(self.other)}" if self.other else matched
 
 
 class Look(Struct, frozen=True):
-    """The result of one search for the order of an intent. ``complete`` is True if the search saw
-    every order created since the intent was sent. That is impossible after 48 hours, because the
-    service then drops orders from its list."""
+    """The result of one search for an intent's order. ``complete`` is True if every order since the
+    intent was sent was seen; impossible after 48 hours, when the service drops orders."""
 
     intent: Intent
     sent_at: datetime
@@ -212,8 +200,8 @@ class Look(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """The phrase that the user types to give the intent up. It contains a part of the payment's
-        fingerprint, so that nobody types it by habit."""
+        """The phrase to type to give the intent up. It has a part of the payment's fingerprint, so
+        that nobody types it by habit."""
         return f"give up {self.intent.fingerprint[:4]}"
 
     @property
@@ -240,9 +228,8 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """Searches once through all orders created since the intent was sent, and returns those
-        that may belong to it. Raises CandidateRefused if the intent's outcome is not unknown or the
-        service cannot be asked."""
+        """Searches once for orders that may belong to the intent. Raises CandidateRefused if its
+        outcome is known or the service cannot be asked."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)
@@ -267,9 +254,8 @@ class Candidates:
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Adopts the order that the user chose in ``look`` for its intent. The order is first read
-        again and must not contradict the intent. Its address is shown under the same conditions as
-        that of any new order. Raises CandidateRefused."""
+        """Adopts the order that the user chose, after reading it again. Its address is shown only
+        under the conditions for any new order. Raises CandidateRefused."""
         intent, _ = self._unknown(look.intent.id)
         if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
@@ -287,10 +273,9 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
-        """Records in the journal that none of the orders found is the intent's, so that the same
-        payment may be requested again. Raises CandidateRefused if ``typed`` is not the exact
-        phrase, or if ``look`` is too old or incomplete. An incomplete search suffices for a request
-        so old that the service no longer lists its order."""
+        """Records that no order is the intent's, so that the payment may be requested again. Raises
+        CandidateRefused if ``typed`` is not the phrase or ``look`` is old, or incomplete while the
+        service still lists orders of that age."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:
@@ -309,8 +294,6 @@ class Candidates:
             raise CandidateRefused(_KNOWN_BY_NOW)
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
-        """Returns the intent and the time when its create request was sent. Raises CandidateRefused
-        unless the outcome is unknown and no other running desk owns the intent."""
         if intent_id in self._flow.running:
             raise CandidateRefused("This order is created or looked for at this moment.")
         try:

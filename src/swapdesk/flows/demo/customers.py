@@ -20,40 +20,34 @@ from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuote
 from swapdesk.wire.tokens import Token
 
 MIDDLE_BY = "pl"
-"""The code of the exchange Pell. Pell trades neither Monero nor Bitcoin, so a private route whose
-first exchange is Pell leads over Ether, which a local chain has."""
+"""The code of the exchange Pell. Its private routes lead over Ether, which a local chain has."""
 AHEAD = 120.0
-"""Seconds of sandbox time for which a demonstration waits before Alice begins, so that other
-customers come before her."""
+"""Sandbox seconds before Alice begins, so that other customers come first."""
 COUNT = 8
 ALIKE = 5
 """The number of customers who send about as much as Alice, through the same exchange."""
 _EARLY = 3
-"""How many of the ``ALIKE`` customers come before Alice, so that they are paid before Bob. The
-remaining ones come after Alice has started, so that other payments run at the same time as hers
-even in a very fast sandbox."""
+"""How many of the ``ALIKE`` customers come before Alice; the rest pay at the same time as Alice."""
 _SPREAD = 240.0
 """Seconds of sandbox time, from the start of the demonstration, within which the customers come."""
 _LOOK = 30.0
 """Seconds of sandbox time between two checks by a customer whether their own order has ended."""
 _SHORTEST, _LONGEST = 0.1, 1.0
-"""The shortest and the longest pause, in real seconds, after which a wait for sandbox time reads
-the sandbox's speed again."""
+"""The shortest and longest pause in real seconds before the sandbox's speed is read again."""
 
 log = logging.getLogger(__name__)
 
 
 def unused_address(token: Token, *names: object) -> str:
-    """Returns an address on the token's chain that nobody has a key for. The same ``names`` give
-    the same address."""
+    """Returns an address that nobody has a signing key for. The same ``names`` give the same
+    address."""
     seed = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
     return derive_address(token.chain_data.kind, seed)
 
 
 async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -> None:
-    """Waits for ``seconds`` of sandbox time. ``speed`` returns how much faster the sandbox's clock
-    runs than a real one, and is called regularly during the wait, because the user may change the
-    speed."""
+    """Waits for ``seconds`` of sandbox time. ``speed`` is called regularly, because the user may
+    change it."""
     while seconds > 0:
         fast = speed()
         passing = max(_SHORTEST, min(seconds / fast, _LONGEST))
@@ -62,9 +56,8 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 
 class Customer:
-    """A simulated customer of the sandbox, who comes after ``comes_after`` seconds of sandbox time.
-    ``place`` is the customer's number, from 0; customers with a number below ``ALIKE`` send about
-    as much as Alice."""
+    """A simulated customer, who comes after ``comes_after`` sandbox seconds. Numbers below
+    ``ALIKE`` send about as much as Alice."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name
@@ -81,9 +74,8 @@ class Customer:
     async def send(
         self, api: PartnerApi, control: SandboxControl, wait: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Waits until this customer comes, creates a private send, pays it and waits for its end.
-        Returns early if the service refuses. ``wait`` waits for a number of seconds of sandbox
-        time."""
+        """Plays this customer: creates a private send, pays it and waits for its end. ``wait``
+        counts sandbox seconds."""
         await wait(self.comes_after)
         try:
             quotes = await self._quotes(api, [MIDDLE_BY]) if self._alike else []

@@ -62,8 +62,7 @@ if TYPE_CHECKING:
 SELLS, AMOUNT = "usdc.base", Decimal(500)
 """The token that Alice sells and its amount, unless the user chooses others."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
-"""The pause between two checks of the exchanges: in seconds of sandbox time, but at least
-``_SHORTEST_LOOK`` real seconds."""
+"""The pause between two checks: in sandbox seconds, and the shortest in real seconds."""
 
 _ALICE = (
     ("in your wallet, if you sent nothing", "in Alice's wallet, if she sent nothing"),
@@ -75,9 +74,8 @@ _ALICE = (
 
 
 class DemoFailed(Exception):
-    """Raised if the demonstration cannot begin or continue. The message is a sentence that says
-    why. ``field`` names the user's choice that caused this (``token`` or ``amount``); empty if none
-    did."""
+    """Raised if the demonstration cannot continue. The message says why; ``field`` is the choice at
+    fault (``token`` or ``amount``), or empty."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -85,8 +83,8 @@ class DemoFailed(Exception):
 
 
 class DemoChoice(Struct, frozen=True):
-    """The user's choices for a demonstration. ``amount`` and ``token`` are texts as typed; None
-    means the usual ones. If ``speed`` is None, the sandbox keeps its speed."""
+    """The user's choices for a demonstration. ``amount`` and ``token`` are as typed; None means the
+    usual."""
 
     name: str = "private"
     seed: int = 7
@@ -96,10 +94,9 @@ class DemoChoice(Struct, frozen=True):
 
 
 class Demonstration:
-    """A running demonstration. ``run`` carries it out and calls ``on_stage`` with each stage;
-    ``record`` keeps the stages. ``tag`` is part of the names of its accounts, so that two
-    demonstrations do not share an account. The constructor raises DemoFailed. Methods that wait for
-    the sandbox raise DemoFailed, ClientError, NodeError and JournalUnavailable."""
+    """A running demonstration: ``run`` calls ``on_stage`` with each stage. ``tag`` keeps its
+    accounts apart from another's. Methods that wait raise DemoFailed, ClientError, NodeError and
+    JournalUnavailable."""
 
     def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
         if desk.link.control is None:
@@ -143,9 +140,6 @@ class Demonstration:
         return choice.token
 
     def _paid(self, typed: str | None) -> Decimal:
-        """Returns the amount that Alice pays: the typed one, or ``AMOUNT``. If Alice sells another
-        token than ``SELLS``, ``AMOUNT`` is converted to about the same value. Raises DemoFailed if
-        the typed amount is wrong."""
         if typed is not None:
             try:
                 return typed_amount(typed, self.sold)
@@ -194,9 +188,8 @@ class Demonstration:
             on_stage(stage)
 
     async def last_look(self) -> Stage:
-        """Waits until all other customers were served, searches the blocks that have come since,
-        and returns the last stage with the new result. Bob's payout is hidden among the payouts to
-        these customers."""
+        """Waits until all other customers were served, and returns the last stage with a search of
+        the new blocks."""
         if self._others is not None:
             await self._others
         await self._read_on(self._chains)
@@ -223,8 +216,7 @@ class Demonstration:
     # what Alice does
 
     async def create(self) -> None:
-        """Creates Alice's order like any order of the desk: it is written to the journal, compared
-        with what was confirmed, and read a second time. Raises DemoFailed."""
+        """Creates Alice's order with all checks of the desk. Raises DemoFailed."""
         link, token = self._desk.link, self.bought
         row, result = await self._best_quote()
         recipient = check_recipient(self._bob, token, book=self._desk.book, paid={})
@@ -247,9 +239,8 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns the best private route whose coin in between is on a local chain; if there is
-        none, the best other private route. A demonstration of an ordinary swap gets the best
-        standard route. Raises DemoFailed if there is no route."""
+        """Returns the best private route, preferably one whose coin in between has a local chain;
+        for an ordinary swap, the best standard route. Raises DemoFailed."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
@@ -278,8 +269,8 @@ class Demonstration:
     # what support does
 
     async def find_order(self) -> None:
-        """Finds the order as support would: from Alice's message, which names only the hash of her
-        transaction. Raises DemoFailed if this does not find it."""
+        """Finds the order as support would, from the transaction hash in Alice's message. Raises
+        DemoFailed."""
         paid = self.record[-1].paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
@@ -310,8 +301,6 @@ class Demonstration:
     # what is known
 
     async def _until(self, row: StageRow) -> Stage:
-        """Waits until the stage of ``row`` is reached, and returns that stage. The order is read
-        again only if its exchanges report a change."""
         assert self._tracked is not None  # the first row creates it
         seen: tuple[OrderLeg, ...] | None = None
         while True:
@@ -368,8 +357,6 @@ class Demonstration:
         )
 
     def _movement(self, moved: ChainTransfer) -> Movement:
-        """Returns a transfer that was read from a chain, completed by its token's symbol and its
-        amount in token units, as far as the catalogue knows the token."""
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None
@@ -377,8 +364,6 @@ class Demonstration:
         return Movement(**asdict(moved), symbol=symbol, amount=amount)
 
     def _searched(self, stage: Stage) -> Stage:
-        """Returns the stage with the result of searching all blocks read so far for a link between
-        Alice and Bob."""
         bob = self._bob.lower()
         first = stage.legs[0].deposit_address.lower() if stage.legs else None
         paid = next((transfer for transfer in self._transfers if transfer.receiver == first), None)
@@ -406,7 +391,6 @@ class Demonstration:
             self._transfers += map(self._movement, await self._chains[name].read_on())
 
     def _come(self) -> None:
-        """Starts the simulated customers in the background, if the sandbox has another partner."""
         link, control = self._desk.link, self._control
         if not link.connection.others:
             return
@@ -432,9 +416,8 @@ class Demonstration:
 
 
 def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, str]:
-    """Returns two sentences: where the money is, and who acts next. ``place`` is the number of the
-    leg that has the money, from 0, and ``status`` that leg's status. Status reports of the
-    exchanges are used because they come before the service's."""
+    """Returns where the money is and who acts next. ``place`` is the leg (one exchange's part of
+    the order) with the money, from 0."""
     leg, last = legs[place], place + 1 == len(legs)
     comes = f"{tracker_amount(leg.sold.amount, 'pay')} {leg.sold.symbol}"
     if status == "WAITING":
@@ -450,15 +433,11 @@ def money_at(legs: Sequence[OrderLeg], place: int, status: str) -> tuple[str, st
 
 
 def _called(legs: Sequence[OrderLeg], place: int) -> str:
-    """Returns the words for a leg's exchange: ``Pell, the first exchange``, or only ``Pell`` if
-    there is one leg. ``place`` counts from 0."""
     venue = legs[place].venue
     return venue if len(legs) == 1 else f"{venue}, the {('first', 'second')[place]} exchange"
 
 
 def _of_alice(text: str) -> str:
-    """Rewrites a sentence that addresses the owner of the order ("you") into one about Alice and
-    Bob."""
     for sentence, alices in _ALICE:
         text = text.replace(sentence, alices)
     return text

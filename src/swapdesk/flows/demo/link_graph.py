@@ -16,13 +16,12 @@ from swapdesk.flows.demo.link_search import Movement
 from swapdesk.flows.demo.stage import Stage, head_of
 
 MOST_OF_CROWD = 8
-"""The number of payouts to other customers that are drawn beside Bob's payout; more would make the
-picture unreadable."""
+"""The most payouts to other customers that are drawn beside Bob's."""
 
 
 class Account(Struct, frozen=True):
-    """An account in the picture. ``column`` is the number of payments that lead to it from the
-    first account of its island; ``row`` is the number of accounts above it in its column."""
+    """An account in the picture. ``column`` is the number of payments that lead to it; ``row``
+    counts the accounts above it."""
 
     address: str
     name: str
@@ -35,7 +34,7 @@ class Account(Struct, frozen=True):
 
 
 class Edge(Struct, frozen=True):
-    """A payment between two accounts of an island."""
+    """A payment between two accounts of a connected group."""
 
     payment: Movement
     sender: Account
@@ -60,24 +59,18 @@ class Island(Struct, frozen=True):
         return sum(account.column == column for account in self.accounts)
 
     def below_top(self, account: Account) -> float:
-        """Returns the vertical position of an account within its island, from 0 (top) to 1
-        (bottom). The accounts of one column are spread evenly."""
+        """Returns the account's vertical position in its connected group, from 0 (top) to 1
+        (bottom)."""
         return (account.row + 0.5) / self.rows(account.column)
 
     @property
     def height(self) -> int:
-        """The number of accounts in the island's fullest column."""
         return max(map(self.rows, range(self.columns)))
 
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
-    """Returns the islands to draw, in order of their first payment, and the number of the crowd's
-    payouts that are not drawn. The crowd are the payouts to others whose amount could also come
-    from Alice's deposit.
-
-    The islands contain the payments of the order, the path from Alice to Bob if there is one, and
-    the payouts of the crowd that are nearest in time to Bob's.
-    """
+    """Returns the connected groups of payments to draw, and the number of payouts left out. Payouts
+    to others are drawn if they could also come from Alice's deposit."""
     crowd = _nearest(stage)
     linked = stage.search.path if stage.search else ()
     each_once = dict.fromkeys([*stage.moved, *linked, *crowd])
@@ -96,8 +89,6 @@ def _nearest(stage: Stage) -> list[Movement]:
 
 
 def _names(stage: Stage) -> dict[str, str]:
-    """Returns the names to show for accounts, by address: Alice, Bob, and the deposit addresses and
-    wallets of the exchanges."""
     names: dict[str, str] = {}
     for place, leg in enumerate(stage.legs):
         names[leg.deposit_address.lower()] = f"{leg.venue}, deposit"
@@ -114,9 +105,8 @@ def _names(stage: Stage) -> dict[str, str]:
 
 
 def _joined(payments: list[Movement]) -> list[list[Movement]]:
-    """Groups payments into islands: two payments that share an account are on the same island. The
-    payments of each island keep the sequence of ``payments``. An address counts as the same account
-    on every chain."""
+    """Groups payments that share accounts, in sequence. An address counts as one account on every
+    chain."""
     islands: list[list[Movement]] = []
     for payment in payments:
         ends = {payment.sender, payment.receiver}

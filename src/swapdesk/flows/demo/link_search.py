@@ -18,14 +18,13 @@ from swapdesk.flows.notation import about_amount, counted, duration, percent, tr
 from swapdesk.wire.encoding.numbers import ROUGH
 
 NARROWEST = Decimal(2)
-"""The least tolerance of a watcher who matches payouts to a deposit by their amounts, in percent of
-the deposit. A watcher does not know the fees and must allow for them."""
+"""The least tolerance, in percent, of a watcher who matches payouts to a deposit by their
+amounts."""
 _HUNDRED = Decimal(100)
 
 
 class Movement(ChainTransfer, frozen=True):
-    """A payment on a chain. ``amount`` is in token units; None if the catalogue does not know the
-    token."""
+    """A payment on a chain. ``amount`` is in token units; None for an unknown token."""
 
     PRINTED: ClassVar = {
         "chain": "chain", "block": "height", "hash": "hash", "from": "sender", "to": "receiver",
@@ -37,21 +36,20 @@ class Movement(ChainTransfer, frozen=True):
 
 
 class LinkSearch(Struct, frozen=True):
-    """The result of a search for a link between two accounts. ``blocks`` maps each chain to the
-    first and the last block number that was read. ``transfers`` and ``accounts`` are the numbers of
-    payments and accounts in these blocks.
-
-    ``path`` are payments that lead from the first account to the second, in order of time.
-    ``shared`` are accounts that had payments with both. ``equal`` are payments to the second
-    account with an amount that the first account paid.
-    """
+    """The result of a search for a link between two accounts."""
 
     blocks: Mapping[str, tuple[int, int]]
+    """The first and the last block read, by chain."""
     transfers: int
+    """The number of payments in these blocks."""
     accounts: int
+    """The number of accounts in these blocks."""
     path: tuple[Movement, ...] = ()
+    """Payments from the first account to the second, in order of time."""
     shared: tuple[str, ...] = ()
+    """Accounts that had payments with both."""
     equal: tuple[Movement, ...] = ()
+    """Payments to the second account of an amount that the first paid."""
 
 
 def search_link(
@@ -60,9 +58,8 @@ def search_link(
     target: str,
     blocks: Mapping[str, tuple[int, int]],
 ) -> LinkSearch:
-    """Searches ``transfers`` for a link between the accounts ``source`` and ``target``, given as
-    addresses. An address counts as the same account on every chain. ``blocks`` maps each chain to
-    the first and the last block number that was read."""
+    """Searches ``transfers`` for a link between two addresses. ``blocks`` are the first and last
+    read of each chain."""
     moved = sorted(
         transfers,
         key=lambda transfer: (transfer.at, transfer.chain, transfer.height, transfer.position),
@@ -84,9 +81,8 @@ def search_link(
 
 
 def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement, ...]:
-    """Returns payments over which money of ``source`` may have come to ``target``, in order of
-    time; empty if there are none. ``moved`` must be in order of time. If an account received
-    several payments that can be traced to ``source``, the first one counts."""
+    """Returns payments, in order of time, that may have brought money from ``source`` to
+    ``target``; empty if there are none."""
     reached: dict[str, Movement] = {}
     for payment in moved:
         from_there = payment.sender == source or payment.sender in reached
@@ -101,7 +97,6 @@ def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement
 
 
 def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
-    """Returns all accounts that paid ``account`` or were paid by it, except ``other``."""
     ends = {
         payment.receiver if payment.sender == account else payment.sender
         for payment in moved
@@ -111,8 +106,8 @@ def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
 
 
 class Comparison(Struct, frozen=True):
-    """One thing that a watcher of the chains can compare between deposit and payout: ``label``
-    names it, ``value`` is what the watcher sees, and ``remark`` says how much that reveals."""
+    """One thing that a watcher can compare between deposit and payout; ``remark`` says how much it
+    reveals."""
 
     label: str
     value: str
@@ -122,8 +117,7 @@ class Comparison(Struct, frozen=True):
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """Returns what a watcher can compare before the payout: the amount ``paid`` with the amount
-    ``promised`` to Bob."""
+    """Returns what a watcher can compare before the payout. ``promised`` is Bob's amount."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(
@@ -142,12 +136,8 @@ def compared_after(
     since: Sequence[Movement],
     crowd: Sequence[Movement],
 ) -> tuple[Comparison, ...]:
-    """Returns what a watcher can compare after Bob was paid: amount and time of the deposit
-    ``paid`` and of the payout ``got``, and how often Bob's address was paid.
-
-    ``since`` are the exchanges' payouts to others since the deposit. ``crowd`` are those in
-    ``since`` whose amount could also come from the deposit.
-    """
+    """Returns what a watcher can compare after Bob was paid. ``since`` are the exchanges' payouts
+    to others; ``crowd`` those that could come from the same deposit."""
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
     came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)
@@ -180,9 +170,8 @@ def payouts_since(
     got: Movement,
     wallets: Collection[str],
 ) -> list[Movement]:
-    """Returns the payments that the exchanges made to others since the deposit ``paid``, on the
-    chain and in the token of Bob's payout ``got``. ``wallets`` are the addresses from which the
-    exchanges pay; block explorers label them."""
+    """Returns the payouts to others since the deposit ``paid``, on the chain and in the token of
+    Bob's payout ``got``. ``wallets`` are the exchanges' addresses."""
     return [
         transfer
         for transfer in transfers
@@ -195,21 +184,16 @@ def payouts_since(
 
 
 def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
-    """Returns those payouts in ``since`` whose amount could, like that of Bob's payout ``got``,
-    come from the deposit ``paid``."""
+    """Returns the payouts that, like Bob's ``got``, could come from the deposit ``paid``."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
     return [payout for payout in since if least <= payout.units * _HUNDRED <= most]
 
 
 def _within(paid: Movement, got: Movement) -> Decimal:
-    """Returns a watcher's tolerance in percent: how much lower than the deposit a payout may be and
-    still count as a possible payout of it. The tolerance is large enough for the real payout
-    ``got``."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 
 
 def _lower_by(paid: Decimal, got: Decimal) -> Decimal:
-    """Returns by how many percent of ``paid`` the payout ``got`` is lower than ``paid``."""
     return ROUGH.multiply(ROUGH.divide(paid - got, paid), _HUNDRED)

@@ -40,8 +40,8 @@ HOW_FAR = {
     "FINISHED": 5,
     "FALLBACK": 5,
 }
-"""The progress of a leg (an order's part at one exchange) by its status, as a number that grows
-with progress. The statuses of a failed leg are not in this table."""
+"""The progress of a leg (an order's part at one exchange) by its status. Failed statuses are
+missing."""
 
 ALICE, CHAIN, SERVICE, SUPPORT = (
     "What Alice did",
@@ -58,33 +58,31 @@ _TONES = {
     "REFUNDED": "trouble",
     "EXPIRED": "trouble",
 }
-"""The tones of a leg's statuses, which decide the colour of its line. A status that is not in this
-table has the tone ``moving``."""
+"""The tone of a leg's status, which decides a colour; ``moving`` if missing."""
 _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class StageRow(Struct, frozen=True):
-    """One stage in a demonstration's table of stages. ``act`` is what Alice or support does first,
-    or None. ``reached`` returns True if this stage or a later one was reached. ``more`` is a text
-    shown on demand; ``short`` is the name for a narrow screen.
-
-    ``holder`` says who has the money at this stage: the number of the leg, from 0, and that leg's
-    status. It is None if the order's own status says where the money is.
-    """
+    """One row in a demonstration's table of stages."""
 
     name: str
     short: str
+    """The name on a narrow screen."""
     title: str
     sentence: str
     more: str
+    """A text shown on demand."""
     reached: Callable[[Stage], bool]
+    """Returns True if this stage or a later one was reached."""
     act: Literal["create", "pay", "find_order", "reply"] | None = None
+    """What Alice or support does first."""
     holder: tuple[int, str] | None = None
+    """Number (from 0) and status of the leg with the money, if known."""
 
 
 class Demo(Struct, frozen=True):
-    """A demonstration. ``buys`` is the token bought, as ``symbol.chain``; None for a private send,
-    which pays out the token sold."""
+    """A demonstration. ``buys`` is the token bought, as ``symbol.chain``; None for a private
+    send."""
 
     title: str
     did: str
@@ -96,20 +94,19 @@ class Demo(Struct, frozen=True):
 
     @property
     def private(self) -> bool:
-        """True if the demonstration is a private send. Other customers then use the sandbox at the
-        same time."""
         return self.buys is None
 
 
 class PaneLine(Struct, frozen=True):
-    """A line of a pane. If ``at`` is set, this time is written before the text, otherwise
-    ``label``. ``tone`` decides the colour: ``strong``, ``muted``, ``done``, ``moving``,
-    ``waiting``, ``trouble`` or empty. ``whole`` is the unabridged text, for a wide screen."""
+    """One line of a pane."""
 
     text: str
     label: str = ""
+    """Written before the text, unless ``at`` is."""
     tone: str = ""
+    """Decides the colour: ``strong``, ``muted``, ``done``, ``trouble`` and others."""
     whole: str = ""
+    """The unabridged text, for a wide screen."""
     at: datetime | None = None
 
     @property
@@ -128,20 +125,12 @@ class Pane(Struct, frozen=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The pane's lines in unabridged form, each with its time or label before the text."""
+        """The pane's unabridged lines, each headed by its time or label."""
         return tuple(f"{line.head} {line.whole or line.text}".strip() for line in self.lines)
 
 
 class Stage(Struct, frozen=True):
-    """The facts known at one stage; ``number`` begins at 1. ``moved`` are the payments from and to
-    the addresses of the order on the local chains, oldest first. ``paid`` is the payment to the
-    deposit address, ``got`` the payment to Bob; each is None before it is in a block. ``fee`` is
-    the chain's fee for Alice's payment, in whole ``coin``.
-
-    ``letter`` is Alice's message to support, ``support`` what support found or answered.
-    ``compared`` is what a watcher can still compare; ``crowd`` are payouts to others whose amount
-    could also come from Alice's deposit.
-    """
+    """The facts known at one stage of a demonstration."""
 
     PRINTED: ClassVar = {
         "stage": "number", "name": "row.name", "title": "row.title", "said": "row.sentence",
@@ -150,6 +139,7 @@ class Stage(Struct, frozen=True):
     }  # fmt: skip
 
     number: int
+    """Counted from 1."""
     row: StageRow
     did: str
     at: datetime
@@ -165,19 +155,26 @@ class Stage(Struct, frozen=True):
     """The names of the chains whose blocks are read."""
     coin: str
     moved: tuple[Movement, ...]
+    """Payments from and to the order's addresses, oldest first."""
     paid: Movement | None
+    """Alice's deposit; None before it is in a block."""
     got: Movement | None
+    """Bob's payout; None before it is in a block."""
     fee: Decimal | None
+    """The chain's fee for Alice's payment, in whole ``coin``."""
     letter: str
+    """Alice's message to support."""
     support: tuple[PaneLine, ...]
+    """What support found or answered."""
     search: LinkSearch | None = None
     compared: tuple[Comparison, ...] = ()
+    """What a watcher of the chains can still compare."""
     crowd: tuple[Movement, ...] = ()
+    """Payouts to others that could also come from Alice's deposit."""
 
     @property
     def tone(self) -> Literal["moving", "done", "trouble"]:
-        """The state of the whole order: ``moving`` until it ends, then ``done`` if the recipient
-        was paid, else ``trouble``."""
+        """The state of the order: ``moving`` until it ends, then ``done`` or ``trouble``."""
         if not self.tracked.ended:
             return "moving"
         return "done" if self.legs[-1].status in ("FINISHED", "FALLBACK") else "trouble"
@@ -192,14 +189,11 @@ class Stage(Struct, frozen=True):
 
     @property
     def panes(self) -> tuple[Pane, ...]:
-        """Three panes: what Alice did, what the chain shows, and what the service knows or support
-        says."""
         return _alice(self), _chain(self), _knows(self)
 
     @property
     def can_be_linked(self) -> bool:
-        """True if both Alice's payment and Bob's payout are in blocks that were read, so that a
-        search between them is meaningful."""
+        """True if Alice's payment and Bob's payout are both in blocks that were read."""
         return self.search is not None and self.got is not None
 
 
@@ -263,8 +257,7 @@ def payment_lines(moved: Movement) -> Iterator[PaneLine]:
 
 
 def head_of(text: str) -> str:
-    """Returns the beginning of an address or hash, such as ``0x 7099``. These characters are enough
-    to tell the few addresses on the screen apart."""
+    """Returns the beginning of an address or hash, such as ``0x 7099``."""
     return f"{text[:2]} {text[2:6]}"
 
 
@@ -280,8 +273,7 @@ def _knows(stage: Stage) -> Pane:
 
 
 def found_lines(searched: Iterable[Searched], sheet: CaseSheet) -> tuple[PaneLine, ...]:
-    """Returns the lines of support's pane: each place where support looked for the order, and the
-    diagnosis in ``sheet``."""
+    """Returns the lines of support's pane: each place searched, and the diagnosis."""
     return (
         *(PaneLine(f"{answer.place}: {answer.said}", "searched", "muted") for answer in searched),
         PaneLine(sheet.order_id, "order", "strong"),
@@ -310,9 +302,8 @@ def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
 
 
 def path_of(stage: Stage) -> tuple[PaneLine, ...]:
-    """Returns the path of the money as lines: Alice, the first exchange, the coin in between, the
-    second exchange, Bob. The tone of a line says how far the payment has come there. Empty if the
-    order has only one exchange, which sees both ends and hides nothing."""
+    """Returns the path of the money as lines, whose tone says how far the payment has come. Empty
+    with one exchange, which sees both ends and hides nothing."""
     if len(stage.legs) < 2:
         return ()
     places = [PaneLine("Alice", tone="done")]
@@ -367,8 +358,6 @@ def _always(stage: Stage) -> bool:
 
 
 def _leg(number: int, status: str) -> Callable[[Stage], bool]:
-    """Returns a test: True for a stage at which the leg with this number, from 0, has reached this
-    status or a later one."""
     return lambda stage: HOW_FAR.get(stage.legs[number].status, 0) >= HOW_FAR[status]
 
 
@@ -377,8 +366,6 @@ def _at_middle(stage: Stage) -> bool:
 
 
 def _second_counts(stage: Stage) -> bool:
-    """Returns True if the second exchange has counted at least two confirmations of the payment to
-    it."""
     return _leg(1, "EXCHANGING")(stage) or (stage.legs[1].confirmations or 0) > 1
 
 

@@ -28,8 +28,8 @@ from swapdesk.wire.orders import DisplayStatus
 
 
 class DepositPhase(Enum):
-    """How much of the deposit is shown. WAITING shows everything. SEEN shows a folded card, because
-    the deposit has arrived. EXPIRED and HIDDEN show no address."""
+    """How much of the deposit is shown: everything (WAITING), a folded card after its arrival
+    (SEEN), or no address (EXPIRED, HIDDEN)."""
 
     WAITING = "waiting"
     SEEN = "seen"
@@ -38,10 +38,8 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the order's deposit is shown. HIDDEN means that the address is withheld
-    while the order awaits its deposit, EXPIRED that the deadline has passed. If both are true, the
-    result is EXPIRED if the address was withheld only until the service confirms the order in a
-    second answer, otherwise HIDDEN."""
+    """Returns how much of the deposit is shown. After the deadline that is EXPIRED, or HIDDEN if
+    the address was withheld for good."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -58,9 +56,8 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
 
 
 class DepositCode(Struct, frozen=True):
-    """A code that the payer can scan. ``text`` is the content that a scanner reads. ``holds`` lists
-    the parts of the payment (address, amount, memo), each with True if the code contains it.
-    ``by_hand`` lists the parts that the payer has to enter."""
+    """A code that the payer can scan. ``holds`` has each part of the payment, with True if the code
+    contains it; the payer enters the parts in ``by_hand``."""
 
     name: str
     text: str
@@ -69,9 +66,8 @@ class DepositCode(Struct, frozen=True):
 
 
 def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
-    """Returns the codes that a payer can scan: the payment link, if the chain has one, then the
-    address alone. Empty if the deposit must not be sent now. ``memo_word`` is what the chain calls
-    a memo, like ``tag``."""
+    """Returns the payment link, if the chain has one, then the address, as scannable codes. Empty
+    if the deposit must not be sent now."""
     order, intent = tracked.order, tracked.intent
     if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
         return ()
@@ -115,9 +111,8 @@ URGENT_SECONDS = 120
 
 
 class DepositMoney(Struct, frozen=True):
-    """Where the deposit is, and who acts next. ``where`` is shown after the word Funds, ``next``
-    after the word Next; ``place`` and ``brief`` are their short forms. ``urgent`` is True if less
-    than two minutes are left to pay."""
+    """Where the deposit is, and who acts next. ``urgent`` is True if less than two minutes are left
+    to pay."""
 
     where: str
     next: str
@@ -133,9 +128,7 @@ def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
     """Returns where the deposit is and who acts next. ``begun`` is the order's payment in the
-    journal, as :meth:`DepositWays.payment` returns it. It is needed because the service reports a
-    deposit only after it has seen the deposit. Until then the user must not pay by hand what the
-    wallet began to pay."""
+    journal: the user must not pay by hand what the wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

@@ -55,22 +55,21 @@ LOOK = "you: look at the order"
 
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that was not made and never will be. ``code`` names the
-    reason, ``reason`` tells it to the user. ``hash_`` is the transaction that failed and cost gas,
-    None if no gas was spent."""
+    """Returns the outcome of a payment that never will be made. ``hash_`` is the transaction that
+    failed and cost gas, None if no gas was spent."""
     money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
     return refused(code, Failure(reason, money, LOOK), hash_)
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that may have been sent. ``hash_`` is its signed
-    transaction, if there is one. A later attempt continues with that same transaction."""
+    """Returns the outcome of a payment that may have been sent. A later attempt continues with its
+    signed transaction ``hash_``."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
 class SandboxFaucet:
-    """The sandbox's faucet, which pays the deposit of an order at most once. ``ledger`` has the
-    payments of all processes that use this journal."""
+    """The sandbox's faucet, which pays the deposit of an order at most once, even from several
+    processes."""
 
     def __init__(self, control: SandboxControl, clock: Clock, ledger: Ledger) -> None:
         self._control = control
@@ -89,10 +88,8 @@ class SandboxFaucet:
         return left_words(before) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Outcome:
-        """Sends exactly the order's ``inAmount`` with the deposit memo to the deposit address. The
-        money comes from the customer's account ``payer`` in the sandbox, or from the faucet if
-        ``payer`` is None. The outcome is open if the payment may have been sent but is not
-        confirmed."""
+        """Pays exactly the order's deposit, from the customer's account ``payer`` or, if None, from
+        the faucet. The outcome is open if the payment may have been sent."""
         reason = self.refusal(tracked)
         if reason is not None:
             return _unfunded(reason)
@@ -121,10 +118,7 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Records in the journal how the payment ended: ``error`` is the failed call's error, None
-        after success with transaction ``paid``. Returns False if the end was recorded before. If
-        the journal cannot be written, returns True; the payment then stays marked as sent and is
-        not repeated."""
+        """Records how the payment ended; False if that was recorded before."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -146,9 +140,8 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Records a faucet payment as done if the faucet's answer was lost but the order has received
-    its deposit. ``known`` returns an order by its id, None if unknown. Raises
-    JournalUnavailable."""
+    """Records faucet payments whose answer was lost as done if their orders have the deposit.
+    ``known`` returns an order by id or None. Raises JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue
@@ -180,8 +173,8 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
 
 
 def left_words(payment: Operation) -> str:
-    """Returns the sentence that says why an order is not paid a second time, given the ``payment``
-    that the journal has for it."""
+    """Returns why an order is not paid a second time. ``payment`` is its first payment in the
+    journal."""
     if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
@@ -191,9 +184,8 @@ PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
-    """Tells how the deposit of an order can be paid at this desk. ``chains`` returns the chains
-    that have a node now. ``faucet`` returns the sandbox's faucet; None in a live profile or without
-    a connection."""
+    """Tells how this desk can pay the deposit of an order. ``chains`` returns the chains that have
+    a node now."""
 
     def __init__(
         self,
@@ -212,8 +204,8 @@ class DepositWays:
         self._lacks: dict[str, str] = {}
 
     def node(self, tracked: TrackedOrder) -> ChainLink | None:
-        """Returns the chain on which the order is paid, with its node; None if no node is
-        configured for that chain or the order was not confirmed here."""
+        """Returns the order's paying chain with its node; None without a node or for an order not
+        confirmed here."""
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
@@ -225,18 +217,16 @@ class DepositWays:
         return not self._live and tracked.intent is not None and self.node(tracked) is None
 
     def of(self, tracked: TrackedOrder) -> PayBy | None:
-        """Returns who pays the order if the user presses the key: ``wallet`` if its chain has a
-        node, ``faucet`` if the chain has no node or the wallet is known to lack something. None if
-        neither can pay."""
+        """Returns who pays the order on a keypress: ``wallet``, or ``faucet`` if the chain has no
+        node or the wallet lacks something. None if neither can."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
             return "wallet"
         return "faucet" if faucet else None
 
     def missing(self, tracked: TrackedOrder) -> str | None:
-        """Returns a phrase that says which node must be configured before the wallet can pay the
-        order. None if the node is configured, or if the wallet cannot sign for this kind of chain
-        at all."""
+        """Returns which node must be configured before the wallet can pay. None if it is configured
+        or the wallet cannot sign for this kind of chain."""
         intent = tracked.intent
         if intent is None or self.node(tracked) is not None or intent.token_in.kind not in KINDS:
             return None
@@ -254,8 +244,7 @@ class DepositWays:
     # What was paid
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns the reason why the wallet must not pay the order now; None if it may begin or
-        continue its payment."""
+        """Returns why the wallet must not begin or continue the order's payment; None if it may."""
         payment = self.payment(tracked.service_id)
         if isinstance(payment, str):
             return payment
@@ -266,8 +255,8 @@ class DepositWays:
         return None if payment.body["by"] == "wallet" else MAY_BE_PAID
 
     def payment(self, service_id: str) -> Operation | str | None:
-        """Returns the journal's entry for the payment of an order; None if there is none. Returns a
-        sentence that says so if the journal is unavailable."""
+        """Returns the journal's entry for the payment of an order, None if there is none; a
+        sentence if the journal is unavailable."""
         try:
             return payment_of(self._ledger, service_id)
         except JournalUnavailable as error:
@@ -287,8 +276,7 @@ class DepositWays:
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
     """True if the wallet's records prove that no payment of the order was ever signed. Only the
-    process that has the wallet open for signing can prove this; any other returns False, because
-    its copy of the records may be outdated."""
+    process that can sign has such proof; others return False."""
     if tracked is None or tracked.intent is None or not wallet.has_records:
         return False
     try:
@@ -303,9 +291,8 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
-    """Returns sentences about a wallet payment that has not ended. ``none_signed`` is True if the
-    wallet's records prove that the payment was not signed. ``payable`` is True if the order still
-    waits for its deposit."""
+    """Returns sentences about a wallet payment that has not ended. ``none_signed`` means proof that
+    nothing was signed, ``payable`` that the order still waits."""
     begun = (
         f"The payment of order {payment.subject} from your wallet,"
         f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"

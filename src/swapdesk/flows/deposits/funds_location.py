@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 class Funds(Struct, frozen=True):
-    """Where the money is, in words. ``where`` is shown after the word Funds; ``short`` is the text
-    for narrow screens."""
+    """Where the money is, in words. ``short`` is for narrow screens."""
 
     where: str
     short: str
@@ -35,14 +34,9 @@ def funds_now(
     looked_for: int = 0,
     skipped: int = 0,
 ) -> Funds:
-    """Returns where the money is. ``running`` are the service's open orders, None before the
-    service answered. ``journaled`` is the journal's list of orders, None before the journal is
-    open; it is used only while ``running`` is None.
-
-    ``stranded`` is the number of ended orders whose owner has to act, ``looked_for`` the number of
-    create requests with an unknown outcome, and ``skipped`` the number of the service's orders that
-    cannot be read.
-    """
+    """Returns where the money is. ``journaled`` counts only until the service has answered.
+    ``stranded`` is the number of ended orders whose owner has to act, ``looked_for`` that of
+    requests with unknown outcome."""
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""
@@ -65,9 +59,8 @@ def funds_now(
 
 
 def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
-    """Returns where the money is, given the open ``orders`` and the number of ``stranded`` orders
-    (ended ones whose owner has to act). An open order holds money only once its deposit has
-    arrived; a stranded order always does."""
+    """Returns where the money is. ``stranded`` counts ended orders whose owner has to act; an open
+    order holds money only after its deposit."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_fields import deposit_arrived
 

@@ -103,15 +103,13 @@ _TRANSFER = "0xa9059cbb"
 
 
 def kind_of(tracked: TrackedOrder) -> Kind | None:
-    """Returns the kind of account that can pay the order on the chain of its deposit; None if the
-    wallet has no accounts of that kind."""
+    """Returns the kind of account that can pay the order; None if the wallet has no such kind."""
     return None if tracked.intent is None else KINDS.get(tracked.intent.token_in.kind)
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """Returns the limits within which the wallet agent may pay the deposit of an order: how much,
-    to whom and until when. ``coin_price`` is the price of the paying chain's native coin in US
-    dollars, None if unknown. Raises NotAgreed if the order cannot be paid."""
+    """Returns what the wallet agent may pay for the deposit. ``coin_price`` is the native coin's
+    price in USD or None. Raises NotAgreed if the order cannot be paid."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -156,8 +154,8 @@ def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal
 
 
 def check_payable(promise: Promise) -> None:
-    """Raises NotAgreed if the deposit needs a memo and is paid on an EVM chain, where no transfer
-    can carry a memo."""
+    """Raises NotAgreed if the deposit needs a memo on an EVM chain, where no transfer can carry
+    one."""
     if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
         raise NotAgreed(
             "The order asks for a memo, which no transfer on its chain can carry.", NOT_PAYABLE
@@ -165,8 +163,8 @@ def check_payable(promise: Promise) -> None:
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for a deposit
-    that needs a memo and for other chains; on Solana the wallet agent builds the transfer."""
+    """Returns the transfer to sign for a deposit on an EVM chain. Raises NotAgreed for other chains
+    and if a memo is needed."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
         raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
@@ -200,10 +198,8 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the wallet review and sign the transfer that ``promise`` describes, and returns it.
-    ``look`` shows a review to the trader. ``refusal`` returns the reason why the order must no
-    longer be paid, None if there is no such reason. Raises NotAgreed, NotSignable and WalletError;
-    in each case nothing was signed."""
+    """Has the wallet review and sign the transfer. ``refusal`` returns why the order must not be
+    paid, or None. Raises NotAgreed, NotSignable and WalletError before anything is signed."""
     seen = over = False
     unseen = 0
 
@@ -243,9 +239,8 @@ async def signed_transfer(
 
 
 class PaymentEntry(ActEntry):
-    """The journal's entry for the payment of an order from ``account``. ``earlier`` is a payment
-    that has not ended and is continued; None if a new payment is begun. If the journal cannot be
-    written after the signature, that is only logged."""
+    """The journal's entry for a payment. ``earlier`` is a payment to continue, None for a new one.
+    A journal failure after the signature is only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
@@ -256,9 +251,8 @@ class PaymentEntry(ActEntry):
         """True once this run has asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Records in the journal that the wallet is being asked to sign. If the payment was refused
-        in the meantime, a new payment is begun. Raises ClaimTaken and JournalUnavailable; in both
-        cases the wallet must not be asked."""
+        """Records that the wallet is being asked to sign. Raises ClaimTaken and JournalUnavailable;
+        in both cases the wallet must not be asked."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -268,8 +262,8 @@ class PaymentEntry(ActEntry):
         self.asked = True
 
     def unsigned(self) -> None:
-        """Records in the journal that nothing was signed for this payment. The caller must have
-        seen this in the wallet's records. Raises JournalUnavailable."""
+        """Records that nothing was signed, which the caller must have seen in the wallet's records.
+        Raises JournalUnavailable."""
         with self._ledger.transaction():
             stands = self._ledger.get(self._begun.id)
             if stands is not None and stands.hash is None:
@@ -299,9 +293,8 @@ _TAKEN_BACK = (
 
 
 class WalletFunding(Struct, frozen=True):
-    """Pays deposits from the wallet. ``current`` returns the newest state of an order by its id.
-    ``look`` shows the review of the transfer and returns the trader's answer. ``service_clock`` is
-    the service's clock, None if ``clock`` is the service's clock."""
+    """Pays deposits from the wallet. ``look`` shows a review and returns the trader's answer.
+    ``service_clock`` is None if ``clock`` is the service's."""
 
     client: WalletClient
     journal: Journal
@@ -319,9 +312,9 @@ class WalletFunding(Struct, frozen=True):
     async def fund(
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
     ) -> Outcome:
-        """Pays the order's ``inAmount`` to its deposit address from ``account``, or continues a
-        payment that was begun earlier. ``coin_price`` is the native coin's price in US dollars,
-        None if unknown. Raises WalletError if the wallet fails before it has signed."""
+        """Pays the order's deposit from ``account``, or continues an earlier payment.
+        ``coin_price`` is the native coin's price in USD or None. Raises WalletError before anything
+        is signed."""
         try:
             ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)
@@ -342,9 +335,8 @@ class WalletFunding(Struct, frozen=True):
             return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
-        """Returns the outcome if the order was paid before or may have been; None if it may be paid
-        now. No key is needed, so this works even while another desk has the keys. Raises
-        WalletError."""
+        """Returns the outcome if the order was or may have been paid; None if it may be paid now.
+        Needs no unlocked keys. Raises WalletError."""
         try:
             earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
@@ -357,8 +349,8 @@ class WalletFunding(Struct, frozen=True):
         return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
-        """True if the order's payment was cancelled on its chain. The wallet then refuses to sign a
-        second payment under the same confirmation. Raises WalletError."""
+        """True if the order's payment was cancelled on its chain; the wallet then signs no second
+        one. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(transaction.executed for transaction in signed)
 
@@ -399,9 +391,8 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Returns why the order in its newest state must not be paid; None if it may be. The time
-        is taken from the service's clock or the local clock, whichever is later, so that setting
-        the local clock back does not extend the deadline."""
+        """Returns why the order must not be paid, or None. Setting the local clock back does not
+        extend the deadline."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         newest = self.current(tracked.service_id) or tracked
         reason = not_payable(newest, now)
@@ -417,9 +408,8 @@ class WalletFunding(Struct, frozen=True):
     async def _looked(
         self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
     ) -> Agreed | None:
-        """Shows the review and returns the trader's answer, None if the trader declines. Raises
-        NotAgreed if the order changed during the review. If the trader agrees, the journal says
-        from then on that the wallet may have signed."""
+        """Shows the review and returns the trader's answer. Consent is journaled: from then on a
+        payment may be signed. Raises NotAgreed if the order changed."""
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
@@ -439,8 +429,6 @@ class WalletFunding(Struct, frozen=True):
     async def _followed(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> Outcome:
-        """Sends the signed transaction as long as the order may be paid, follows the transaction to
-        its end, and returns the outcome."""
         delivered = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
@@ -501,9 +489,8 @@ ELSEWHERE = "you: fill it, or pay from another"
 
 
 def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
-    """Returns the outcome worded for a screen, where the user goes on by pressing a key. ``faucet``
-    is True if the sandbox's faucet can pay what the wallet cannot. ``unsigned`` is True if the
-    wallet was not asked to sign."""
+    """Returns the outcome worded for a screen. ``faucet`` means that the sandbox's faucet can pay
+    instead, ``unsigned`` that the wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
@@ -542,7 +529,6 @@ def _intent(tracked: TrackedOrder) -> Intent:
 
 
 def _pays(session: DepositSession) -> tuple[Decimal, str]:
-    """Returns the amount to pay in whole tokens, and the order in words, like ``order m1Xc7D``."""
     asked = session.about.order.in_amount
     amount = _intent(session.about).amount_in if asked is None else asked
     return amount, f"order {session.about.short_id}"
@@ -569,9 +555,8 @@ OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
 
 def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
-    """Returns sentences that say why the account cannot pay the order; None if no reason is known.
-    ``coin`` is the symbol of the coin that pays gas. Whether the account has enough gas is left to
-    the wallet's review."""
+    """Returns why the account cannot pay the order, apart from gas; None if no reason is known.
+    ``coin`` is the symbol of the coin for gas."""
     intent, amount = tracked.intent, tracked.order.in_amount
     if intent is None or amount is None:
         return "The order does not say what is to be paid."
@@ -667,8 +652,6 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
 
 
 async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
-    """Returns the account that pays. If the account lacks something, returns the outcome that says
-    what is lacking."""
     token = desk.catalog.token(_intent(session.about).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
@@ -701,9 +684,8 @@ DEPOSIT = SigningKind[TrackedOrder](
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
 ) -> DepositSession:
-    """Begins and returns the session that pays an order. ``asked`` is True if the user asked for
-    the payment, False if it was left open by an earlier run. Raises ValueError for an order that
-    was not confirmed at this desk."""
+    """Begins the session that pays an order. ``asked`` is False for a payment left open. Raises
+    ValueError for an order not confirmed at this desk."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")

@@ -55,10 +55,8 @@ be set to a new amount."""
 
 
 class SwapPlan(Struct, frozen=True):
-    """The steps that a swap needs. ``approvals`` is the number of approval transactions at the
-    beginning. ``signatures`` are the kinds of the documents to sign, in order, each empty if not
-    known yet. ``allows`` is False on Solana, where one transaction pays both sides and the venue
-    needs no permission to take the token."""
+    """The steps that a swap needs. ``signatures`` are the kinds of documents to sign, empty if
+    unknown. ``allows`` is False on Solana, where no allowance is needed."""
 
     approvals: int = 0
     signatures: tuple[str, ...] = ()
@@ -66,14 +64,14 @@ class SwapPlan(Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """True if the venue is expected to send the swap's transaction. This is so if the last
-        document to sign is an order."""
+        """True if the provider should send the swap's transaction: the last document to sign is an
+        order."""
         return bool(self.signatures) and self.signatures[-1] != PERMIT
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The steps in words, such as ``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``,
-        ``settle``, ``confirm``."""
+        """The steps in words, such as ``allowance ok``, ``sign 1/2 permit``, ``settle``,
+        ``confirm``."""
         total = len(self.signatures)
         allowance: tuple[str, ...] = ("approve",) if self.approvals else ("allowance ok",)
         if self.approvals > 1:
@@ -91,16 +89,15 @@ Solana)."""
 
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
-    """Asks the service which steps the swap of a quote needs if ``account`` (an address) pays, and
-    returns the plan. Raises ClientError."""
+    """Asks the service which steps the swap of a quote needs if ``account`` (an address) pays.
+    Raises ClientError."""
     request = ApproveRequest(quote_id=quote_id, address_from=account)
     return plan_of(await missing_permission(api, request))
 
 
 async def missing_permission(api: PartnerApi, request: ApproveRequest) -> ApproveAnswer:
-    """Asks the service which approvals and signatures are missing for a swap. Raises ClientError,
-    but never OutcomeUnknown: the request changes nothing, so a lost answer leaves nothing
-    unknown."""
+    """Asks the service which approvals and signatures a swap still needs. Raises ClientError, but
+    never OutcomeUnknown: the request changes nothing."""
     try:
         return await api.dex_approve(request)
     except OutcomeUnknown as lost:
@@ -117,8 +114,8 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """Returns the plan stored with a swap's create operation, which is the first of ``acts``; None
-    if no plan is stored."""
+    """Returns the steps recorded with the first of ``acts``, a swap's operations; None if not
+    recorded."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 
@@ -128,9 +125,8 @@ class NoDexSwap(ValueError):
 
 
 def promise_of(intent: Intent) -> Promise:
-    """Returns the limits that the wallet agent must keep to for a confirmed swap: the most that a
-    transaction may pay and the least that it must bring. Raises NoDexSwap, and NumberError if an
-    amount has more decimals than its token."""
+    """Returns the limits for the wallet agent: the most that a transaction may pay, the least that
+    it must bring. Raises NoDexSwap, and NumberError for too many decimals."""
     agreed = intent.dex
     if intent.route != "dex" or agreed is None:
         raise NoDexSwap("this was not confirmed as an on-chain swap")
@@ -171,9 +167,8 @@ payee is in the same fields."""
 
 
 def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
-    """Returns the transaction to sign for an order. ``told`` is the order's metadata, in which the
-    service describes it. Raises NotThisSwap if the description cannot be read or does not agree
-    with ``promise``, what the user confirmed."""
+    """Returns the transaction to sign, from an order's metadata. Raises NotThisSwap if unreadable
+    or different from what the user confirmed."""
     to, data = told.get("to"), told.get("data")
     if not isinstance(to, str) or not isinstance(data, str):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -194,8 +189,8 @@ def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayl
 
 
 def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
-    """Returns the transaction to sign for an approval that the service asks for. Raises NotThisSwap
-    if it does not agree with ``promise``, what the user confirmed."""
+    """Returns the transaction to sign for a requested approval. Raises NotThisSwap if it differs
+    from what the user confirmed."""
     chain = approval.from_chain
     if chain.chain_id is not None:
         _on_chain(chain.chain_id, promise)
@@ -209,8 +204,8 @@ def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
 
 
 def deadline_of(told: Mapping[str, Any]) -> datetime:
-    """Returns the time until which the order's transaction can be executed. ``told`` is the order's
-    metadata; if it states no time, the result is the latest possible time."""
+    """Returns until when the order's transaction can be executed, from its metadata; the latest
+    possible time if not stated."""
     seconds = whole(told.get("deadline"))
     try:
         if seconds is not None:

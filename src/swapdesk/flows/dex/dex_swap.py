@@ -147,8 +147,7 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """Returns a phrase that says where the money is once the user has signed the transaction
-    ``hash_``: in the wallet until the transaction is executed."""
+    """Returns where the money is once the transaction is signed: in the wallet until execution."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
@@ -161,8 +160,7 @@ class SwapStopped(Exception):
 
 
 def whereabouts(intent: Intent, ledger: Ledger) -> str:
-    """Returns a phrase that says where the money of a swap is, as far as the journal knows about
-    the order's transaction."""
+    """Returns a phrase on where a swap's money is, as far as the journal knows."""
     swap = newest_part(ledger, intent.id, "swap")
     if swap is not None and swap.hash is not None:
         if swap.state is State.DONE:
@@ -173,8 +171,6 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Returns a phrase that says where the money is while nothing was paid, and who may take it
-    because of approvals or signatures."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -183,8 +179,8 @@ def _with_venue(intent: Intent, hash_: str) -> str:
 
 
 class DexSwapFlow(Struct, frozen=True):
-    """Carries out swaps on chains. ``look`` shows the trader a review of what is to be signed and
-    returns the answer. ``watch`` is notified of progress. ``pace`` has the waiting times."""
+    """Carries out swaps on chains. ``look`` shows a review and returns the trader's answer.
+    ``watch`` is notified of progress. ``pace`` has the waiting times."""
 
     api: PartnerApi
     exchange: ExchangeFlow
@@ -196,8 +192,8 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """Carries out a new swap and returns its outcome. ``plan`` is the plan that was shown when
-        the swap was confirmed; None if it was not known then. Raises NoDexSwap."""
+        """Carries out a new swap. ``plan`` has the steps shown at confirmation, None if unknown
+        then. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -216,8 +212,7 @@ class DexSwapFlow(Struct, frozen=True):
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
-        """Continues a swap that an earlier run left open, and returns its outcome. Returns None if
-        this desk or another desk is working on the swap already."""
+        """Continues a swap that was left open; None if this or another desk is working on it."""
         try:
             if intent.id in self.exchange.running:
                 return None
@@ -239,13 +234,10 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(ActEntry):
-    """The journal's entry for one transaction or document of a swap: a child operation of the
-    swap's create operation."""
+    """The journal's entry for one transaction or document of a swap."""
 
     def done(self, hash_: str) -> None:
-        """Records in the journal that the part was executed. If the journal says that the part was
-        refused, a new operation records the execution, so that the journal does not show an
-        executed transaction as refused."""
+        """Records the execution, in a new operation if the journal calls the part refused."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)
@@ -277,17 +269,16 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Records the next part (transaction or document) of a swap in the journal and returns it. Any
-    part that an earlier run prepared but never signed is refused first."""
+    """Records the next transaction or document of a swap. Parts that were prepared but never signed
+    are refused first."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Marks those parts (transactions and documents) of a swap as refused that were prepared but
-    never signed, so that none of them is signed later. Signed parts stay open, because they may
-    still be executed."""
+    """Marks unsigned parts (transactions and documents) of a swap as refused. Signed parts stay
+    open: they may still be executed."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
@@ -299,8 +290,6 @@ bytes, 64 zeros in hexadecimal."""
 
 
 class _Work:
-    """One run of one swap. It does the missing steps one after another and returns an outcome."""
-
     def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
         self._flow = flow
         self._ledger = flow.journal.ledger
@@ -334,7 +323,6 @@ class _Work:
             return self._ended_by(stop)
 
     async def _ordered(self) -> Order:
-        """Returns the order of this swap: the one that an earlier run created, or a new one."""
         create = self._ledger.get(self._intent.id)
         if create is not None and create.subject is not None:
             return await self._again(create.subject)
@@ -352,8 +340,6 @@ class _Work:
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
-        """Returns an order that an earlier run created. It is read from the journal, or from the
-        service if the journal has no metadata that says what to send."""
         self._order_id = service_id
         tracked = self._flow.journal.orders.get(service_id)
         if tracked is not None and tracked.order.metadata is not None:
@@ -384,8 +370,6 @@ class _Work:
     # The transaction of the order
 
     async def _executed(self, order: Order) -> str | None:
-        """Returns the hash of the order's transaction once it was executed; None if the venue sends
-        the transaction itself. Raises SwapStopped if the transaction failed or was not sent."""
         signed = await self._kept(order)
         if signed is None:
             instruction = told_by(order)
@@ -413,9 +397,8 @@ class _Work:
         raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """Returns the order's transaction from the wallet's records, whatever the service now says
-        about the order; None if there is none. A transaction that was never sent and is too late
-        now is given up, and SwapStopped is raised."""
+        """Returns the order's transaction from the wallet's records; None if none. Raises
+        SwapStopped if it was never sent and is too late now."""
         kept = [
             transaction
             for transaction in await self._signed(Purpose.SWAP)
@@ -441,13 +424,9 @@ class _Work:
     # What is signed
 
     async def _signed(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
-        """Returns the transactions that the wallet signed for this swap and this purpose, oldest
-        first."""
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """Allows signing until the deadline ``until``. As the order now exists, this may be later
-        than the end of the quote, by at most :data:`AFTER_QUOTE`."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -461,17 +440,14 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """Returns the journal's entry for a step. The entry continues ``part``, which an earlier
-        run began. If ``part`` is None, the entry begins a new part with the given kind, body, state
-        and result."""
+        """Returns the journal's entry for a step, continuing ``part`` from an earlier run unless it
+        is None."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
     async def _sign(
         self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
-        """Has the wallet review and sign a transaction, and returns the signed transaction, which
-        :meth:`_settle` then sends. Raises NotSignable and NotAgreed."""
         entry = self._entry(kind, {"digest": digest}, **result)
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
@@ -480,16 +456,13 @@ class _Work:
     async def _settle(
         self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
     ) -> SignedTransaction:
-        """Sends the signed transaction, waits until its outcome is final, and returns it. If a
-        replacement with a higher fee was executed instead, returns the replacement. Raises
-        StillOpen if ``until`` passes first, and Refused if the node rejects the transaction."""
+        """Sends the transaction and returns it, or its executed replacement, once final. Raises
+        StillOpen if ``until`` passes first, and Refused."""
         part = newest_part(self._ledger, self._intent.id, kind)
         entry = self._entry(kind, {"digest": ""}, part=part)
         return await self._transactor.settle(signed, entry, until=until)
 
     async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Makes a request that may safely be repeated, up to :data:`ATTEMPTS` times, and returns
-        its answer. Raises the last error if no attempt is answered."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await call()
@@ -503,9 +476,6 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Makes all missing approvals and signatures. Returns the signatures, which are part of the
-        request that creates the order. Returns an empty list on Solana, where the order's
-        transaction needs no permission."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -532,15 +502,14 @@ class _Work:
         return [await self._chain(first) for first in missing.signatures]
 
     def _broken(self, what: str) -> SwapStopped:
-        """Ends a swap for which the service asks for impossible approvals or signatures, and
-        returns the exception to raise. ``what`` says what is wrong."""
+        """Ends a swap for which the service asks the impossible, and returns the exception to
+        raise."""
         cause = f"The service contradicts itself: {what}."
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether a transaction was to ``approve`` or to ``reset`` an allowance, as
-        recorded in the journal. If the transaction's hash is not in the journal yet, returns the
-        kind of the newest approval or reset."""
+        """Returns whether a transaction approves or resets an allowance; if the journal lacks its
+        hash, the kind of the newest one."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -563,8 +532,6 @@ class _Work:
             raise SwapStopped(self._end("APPROVAL_FAILED", cause))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
-        """Signs every document of a chain of signatures, beginning with ``first``. Returns the last
-        signature, which is the one that creating the order needs."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -594,8 +561,8 @@ class _Work:
             requirement = after
 
     async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
-        """Returns the signature of one document of a chain: the one in the journal, or a new one.
-        Raises SwapStopped if the document differs from the one that was signed."""
+        """Returns the signature of one document, from the journal or new. Raises SwapStopped if the
+        document has changed."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(requirement)
         before = newest_part(self._ledger, self._intent.id, "sign", name)
@@ -612,9 +579,8 @@ class _Work:
         return _given(requirement, signature.signature)
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
-        """True if another document of the chain has to be signed after this one. Raises SwapStopped
-        if the document's step number contradicts its number of steps, and NotThisSwap if its type
-        is unknown."""
+        """True if another document follows. Raises SwapStopped for contradictory step numbers, and
+        NotThisSwap for an unknown type."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -627,8 +593,6 @@ class _Work:
     # What the service is told
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Tells the service that the swap was sent, always with the same hash, and returns the
-        outcome. If the service answers that it was told before, that counts as success."""
         ledger, intent_id = self._ledger, self._intent.id
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
@@ -658,9 +622,8 @@ class _Work:
         return replace(self._open(code, cause, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """Returns the outcome after the service refused the report of the swap. ``confirm`` is the
-        id of the journaled report. If a transaction was sent, the swap stays open, because the
-        service may see the transaction later."""
+        """Returns the outcome after the service refused the report: still open if a transaction was
+        sent. ``confirm`` is the journaled report's id."""
         code = refused.code or f"HTTP_{refused.status}"
         cause = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
@@ -679,7 +642,6 @@ class _Work:
     # How it ends or stops
 
     def _ended_by(self, stop: Exception) -> Outcome:
-        """Returns the outcome of a run that ``stop``, an exception, ended."""
         match stop:
             case SwapStopped():
                 return stop.outcome
@@ -706,8 +668,6 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Ends a swap for which nothing was paid, records that in the journal, and returns the
-        outcome. ``next_`` says who acts next."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -721,8 +681,6 @@ class _Work:
         next_: str = AGAIN,
         hash_: str | None = None,
     ) -> Outcome:
-        """Returns the outcome of a swap that ended without swapping anything. ``money`` says where
-        the money is, ``next_`` who acts next."""
         failure = Failure(cause, money or self._money(), next_)
         return replace(refused(code, failure, hash_), order_id=self._order_id)
 
@@ -734,14 +692,12 @@ class _Work:
         next_: str = GOES_ON,
         hash_: str | None = None,
     ) -> Outcome:
-        """Returns the outcome of a swap that stays open and can be continued later. ``money`` says
-        where the money is, ``next_`` who acts next."""
         failure = Failure(cause, money or self._whereabouts(), next_)
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """Records in the journal that the open part of the swap is refused, and with it the swap.
-        Returns False if that part was done meanwhile, so that it cannot be refused."""
+        """Refuses the open part of the swap, and the swap. Returns False if the part was done
+        meanwhile."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -759,14 +715,9 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Returns a phrase that says where the money is after the order's transaction was executed.
-        ``hash_`` is that transaction, None if the venue sends it."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
-        """Returns the outcome of a failure of the wallet. The swap stays open if the wallet is
-        missing, locked or read-only, or if its chain cannot be reached. Any other refusal ends the
-        swap."""
         cause = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
@@ -791,8 +742,8 @@ class _Work:
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
-    """Returns the document of a signature request, exactly as the service sent it, as a payload to
-    sign. The wallet agent judges it. Raises NotThisSwap if the type of the request is unknown."""
+    """Returns the document of a signature request exactly as the service sent it. Raises
+    NotThisSwap for an unknown type."""
     permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
@@ -808,8 +759,6 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 
 def _chained(requirement: SignatureRequirement) -> bool:
-    """True if the document belongs to a chain of signatures, False if it is signed alone. Raises
-    NotThisSwap for an unknown type of signature, because the next step would be unclear."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
         what = f"a signature of the type {requirement.type}, which this desk does not know"
@@ -831,9 +780,8 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """Returns the Solana transaction to sign for an order. ``told`` is the order's metadata, whose
-    ``data`` is hexadecimal (contract 10.8) or base64, as in bundles. Raises NotThisSwap if it
-    cannot be read or is for a different account or chain."""
+    """Returns the Solana transaction to sign, from an order's metadata in hexadecimal (contract
+    10.8) or base64. Raises NotThisSwap if unreadable or for another account or chain."""
     data = told.get("data")
     if not isinstance(data, str) or not data:
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -854,8 +802,6 @@ def _octets(data: str) -> bytes:
 
 
 def _height(told: Mapping[str, Any]) -> int | None:
-    """Returns the last block height at which the transaction can be executed; None if ``told``, the
-    order's metadata, does not state it."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
 
@@ -868,8 +814,8 @@ LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
 class ShownPayload(Struct, frozen=True):
-    """A payload to sign, as shown in JSON. ``data`` is the transaction's data in 0x-hex, or the
-    EIP-712 document. ``value`` is in wei; ``to`` and ``value`` are absent for a document."""
+    """A payload to sign, as printed in JSON. ``value`` is in wei; ``to`` and ``value`` are absent
+    for a document."""
 
     kind: Literal["transaction", "typedData"]
     purpose: Purpose
@@ -885,8 +831,8 @@ class ShownPayload(Struct, frozen=True):
 
 
 class DryStep(Struct, frozen=True):
-    """One transaction or document that the swap would have signed. ``review`` is the wallet's
-    verdict; if it is None, ``unjudged`` says why there is no verdict."""
+    """A transaction or document that the swap would have signed. Without a ``review``, ``unjudged``
+    says why."""
 
     name: str
     payload: ShownPayload
@@ -895,9 +841,8 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """The result of a dry run: the steps of a swap that would be signed. ``unknown`` has sentences
-    about steps that are not known yet. ``asked`` lists the requests that were made to the
-    service."""
+    """The steps of a swap that would be signed. ``unknown`` has sentences on steps not known yet,
+    ``asked`` the requests made to the service."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -919,14 +864,13 @@ class DryRun(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """True if the wallet refuses to sign one of the steps, so that the swap would end there."""
+        """True if the wallet refuses a step, so that the swap would end there."""
         return any(step.review is not None and step.review.refused for step in self.steps)
 
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
-    """Returns the steps that would be signed for the intent, without signing or creating anything.
-    Raises ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval does not agree with
-    what the user confirmed."""
+    """Returns the steps that would be signed, without signing or creating anything. Raises
+    ClientError, WalletError, NoDexSwap, and NotThisSwap for a deviating approval."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 
 class NoSwapAccount(Exception):
-    """Raised if the wallet has no account or node to pay the swap with. The message is a sentence
-    for the trader."""
+    """Raised if the wallet has no account or node to pay with. The message is for the trader."""
 
 
 class SwapAccount(Struct, frozen=True):
-    """The account that pays a swap. ``balance``, ``coin`` and ``plan`` are None until they have
-    been read."""
+    """The account that pays a swap. ``balance``, ``coin`` and ``plan`` (the swap's steps) are None
+    until read."""
 
     account: Account
     payee: Account | None
@@ -60,8 +59,8 @@ class SwapAccount(Struct, frozen=True):
         return self.account.name or self.account.address
 
     def lack(self, amount: Decimal, symbol: str) -> str | None:
-        """Returns why the account cannot pay ``amount`` whole tokens of ``symbol``, without a full
-        stop; None if no reason is known."""
+        """Returns why the account cannot pay ``amount`` whole tokens, without a full stop; None if
+        no reason is known."""
         if self.read_only:
             return "another desk has the wallet; sign there, or close it"
         if self.unread is not None:
@@ -78,9 +77,9 @@ class SwapAccount(Struct, frozen=True):
 async def find_account(
     desk: Desk, sold: Token, bought: Token, *, payer: str = "", fill: bool = True
 ) -> AsyncIterator[SwapAccount]:
-    """Yields the account that pays a swap, each time with more of its fields known. ``payer`` is
-    the name or address of the account; if empty, the first account pays. If ``fill`` is False, no
-    account is created and the faucet gives nothing. Raises NoSwapAccount and WalletError."""
+    """Yields the account that pays a swap, with more and more fields known. An empty ``payer``
+    means the first account. With ``fill`` False, no account is created or filled. Raises
+    NoSwapAccount and WalletError."""
     wallet = desk.wallet
     link = wallet.link(sold.chain_data.short_name)
     if link is None:
@@ -110,8 +109,8 @@ async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """Returns ``found`` with the service's plan of the swap in it; unchanged if the service does
-    not answer."""
+    """Adds the steps that the service states for the swap; changes nothing if it does not
+    answer."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
     try:
@@ -139,8 +138,6 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapA
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:
-    """Returns ``found`` with the balances of the token sold and of the chain's native coin. If the
-    node cannot be read, both are None and ``unread`` says why."""
     coin = Asset("", 9 if link.kind is Kind.SOLANA else 18, None)
     token = Asset(sold.symbol, sold.decimals, sold.address)
     assets = [coin] if sold.address is None else [coin, token]
@@ -161,8 +158,6 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
-    """Has the sandbox's faucet fill the wallet, and yields the account with its balances again and
-    again until the money has arrived or the wait is over."""
     from swapdesk.flows.wallet.wallet_reading import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN

@@ -44,10 +44,9 @@ def flow_steps(
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """Returns the steps of a swap with their states. ``acts`` are the swap's operations in the
-    journal, the create operation first. ``plan`` is used if the journal has no plan. ``ended`` is
-    True if nothing more will be done; then the first step that is not done is shown as failed.
-    ``allows`` is False if the venue needs no permission (:class:`SwapPlan`)."""
+    """Returns the steps of a swap with their states. ``plan`` serves until the journal has one.
+    With ``ended``, the first unfinished step counts as failed. ``allows`` is False if no allowance
+    is needed."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.
@@ -84,8 +83,6 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """Returns the state to show for a step: None if it has no operation yet, DONE if its operation
-    ``act`` is done, otherwise SENT."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT
@@ -106,8 +103,6 @@ def _payment(
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
-    """Marks the first step that is not done as failed, and returns all steps. Later steps count as
-    not begun."""
     at = next((at for at, step in enumerate(line) if step.state is not State.DONE), None)
     return [
         FlowStep(step.name, State.REFUSED)
@@ -122,16 +117,16 @@ def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
 
 
 class Swap(Struct, frozen=True):
-    """What a signing session of a swap is about. ``plan`` is used until the journal has a plan;
-    None if it is unknown."""
+    """What a swap's signing session is about. ``plan``, the expected steps, serves until the
+    journal has them; None if unknown."""
 
     intent: Intent
     plan: SwapPlan | None = None
 
 
 def swap_token(intent: Intent) -> str:
-    """Returns the symbol of the token bought. If its chain is not that of the token sold, the
-    chain's name follows."""
+    """Returns the symbol of the token bought, with the chain's name unless both tokens share the
+    chain."""
     bought = intent.token_out
     other = bought.chain != intent.token_in.chain
     return f"{bought.symbol} on {bought.chain_name}" if other else bought.symbol
@@ -188,9 +183,8 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
 
 
 async def _swapped(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
-    """Runs the swap of a session and returns its outcome; None if another desk works on it. Keys
-    are opened at the start of a new swap. For a continued swap of a live profile they are opened
-    only once they are needed, because a payment that is signed already needs no pass phrase."""
+    """Runs a session's swap; None if another desk works on it. A continued live swap asks for the
+    pass phrase only when needed."""
     wallet, terms = desk.wallet, session.about.intent.dex
     if terms is None:
         return await _once(desk, session)
@@ -252,9 +246,8 @@ def begin_swap(
     plan: SwapPlan | None = None,
     asked: bool = True,
 ) -> SigningSession[Swap]:
-    """Begins and returns the session of a swap. ``asked`` is True if the trader has just confirmed
-    the swap, False if an earlier run left it open. ``wallet`` names the paying account, empty if
-    not known yet."""
+    """Begins the session of a swap. ``asked`` is False if an earlier run left the swap open.
+    ``wallet`` names the paying account, if known."""
     return running.begin(
         SWAP,
         intent.id,

@@ -22,13 +22,12 @@ from swapdesk.toml_document import ConfigProblem, TomlDocument
 SAID_LIMIT = 400
 
 State = Literal["ok", "wrong", "unchecked"]
-"""The result of a check. ``unchecked`` means that something could not be read, or that there is
-nothing to check."""
+"""The result of a check. ``unchecked``: unreadable, or nothing to check."""
 
 
 class Finding(Struct, frozen=True):
-    """The result of one check. ``said`` is one sentence; ``mend`` is a shell command that repairs
-    or improves something, or empty. Both may contain texts from files and from the service."""
+    """The result of one check. ``mend`` is a shell command that repairs it, or empty. Texts may
+    come from files or the service."""
 
     check: str
     state: State
@@ -58,14 +57,13 @@ def _short(sentence: str) -> str:
 
 
 def edit(file: Path, line: int | None = None) -> str:
-    """Returns the shell command that opens a text file in the user's editor, at ``line`` (by
-    default the first)."""
+    """Returns the shell command that opens a text file in the user's editor."""
     return f"${{EDITOR:-vi}} +{line or 1} {shell_word(file)}"
 
 
 def set_aside(path: Path) -> str:
-    """Returns the shell command that moves a file into a new directory beside it, together with all
-    files whose names begin with the file's name, such as SQLite's."""
+    """Returns the shell command that moves a file, and those whose names begin like it, into a new
+    directory beside it."""
     # The glob must not match the directory itself.
     names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
     place = next(one for name in names if not os.path.lexists(one := path.with_name(name)))
@@ -77,8 +75,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that a private file or directory has the right type and owner, and that no other user
-    has access to it. Returns None if nothing is wrong or if it does not exist."""
+    """Checks that only its owner has access to a private file or directory. Returns None if nothing
+    is wrong or it does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -98,8 +96,8 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that other users cannot write to a file or directory; they may read it. Returns None
-    if nothing is wrong or if it does not exist."""
+    """Checks that other users cannot write to a file or directory. Returns None if nothing is wrong
+    or it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -125,8 +123,8 @@ def _made_ours(path: Path, status: os.stat_result) -> str:
 
 
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """Checks ``config.toml``, the environment and the theme files. ``problems`` are those that
-    reading the settings found; problems of the profile's secret file are not among them."""
+    """Checks ``config.toml``, the environment and the theme files. ``problems`` were found while
+    reading the settings."""
     file = settings.home.config_file
     closed = written("config", file)
     if closed is not None:
@@ -140,16 +138,16 @@ def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Itera
 
 
 def edit_problem(problem: ConfigProblem) -> str:
-    """Returns the shell command for a problem of the configuration: it opens the file at the line
-    with the problem, or unsets the environment variable that is wrong."""
+    """Returns the shell command that opens the configuration at a problem, or unsets the wrong
+    environment variable."""
     if problem.file is None:
         return f"unset {problem.key}"
     return edit(problem.file, problem.line)
 
 
 def check_files(settings: Settings) -> Iterator[Finding]:
-    """Checks the access rights of the desk's directories and of the profile's private files. The
-    content of encrypted keys is not read."""
+    """Checks the access rights of the desk's directories and private files. Encrypted signing keys
+    are not read."""
     home, keys = settings.home, settings.places.keys
     checked = [
         written("files", root, directory=True) for root in dict.fromkeys((home.config, home.data))
@@ -167,8 +165,6 @@ def check_files(settings: Settings) -> Iterator[Finding]:
 
 
 def _unwritable(root: Path) -> Finding | None:
-    """Returns a finding if the directory ``root`` cannot be written, otherwise None. If ``root``
-    does not exist, its nearest existing parent is checked instead."""
     place = next(path for path in (root, *root.parents) if path.exists())
     if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
         return None
@@ -180,8 +176,7 @@ def _unwritable(root: Path) -> Finding | None:
 
 
 def secret_file(settings: Settings) -> Path | None:
-    """Returns the file that the profile's secret is read from; None if the secret is not in a
-    file."""
+    """Returns the file with the profile's secret; None if it is not in a file."""
     if settings.secret.origin == "environment" or settings.config is None:
         return None
     row = settings.config.profiles.get(settings.profile.value, {})
@@ -214,8 +209,8 @@ def check_secret(settings: Settings) -> Iterator[Finding]:
 
 
 def type_secret(file: Path) -> str:
-    """Returns the shell command that writes ``file`` from the keyboard, so that the secret does not
-    get into the shell's history."""
+    """Returns the shell command that writes ``file`` from the keyboard, outside the shell's
+    history."""
     place = "" if file.parent.is_dir() else f"mkdir -p {shell_word(file.parent)} && "
     return f"(umask 077 && {place}cat > {shell_word(file)})"
 
@@ -249,8 +244,8 @@ def check_journal(path: Path) -> Finding:
 
 
 def line_of_profile(settings: Settings, *key: str) -> str:
-    """Returns the shell command that opens the configuration file at a key of the current profile,
-    or at the start of the profile if the key is not there."""
+    """Returns the shell command that opens the configuration at a setting of the current
+    profile."""
     document = settings.config or TomlDocument(settings.home.config_file)
     path = ("profiles", settings.profile.value, *key)
     return edit(settings.home.config_file, document.line_of(*path))

@@ -46,8 +46,8 @@ ANSWER_SECONDS = 5.0
 
 
 def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
-    """Checks the run file, in which a sandbox writes its addresses and keys when it is ready.
-    ``ready`` is that content if the sandbox answers, otherwise None."""
+    """Checks the run file, in which a sandbox writes its addresses and keys. ``ready`` is its
+    content if the sandbox answers."""
     file = home.sandbox_run_file
     found = shared("run file", file)
     if found is not None:
@@ -63,8 +63,8 @@ def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
 async def check_service(
     settings: Settings, ready: Mapping[str, Any] | None, clock: Clock
 ) -> list[Finding]:
-    """Checks the service, its clock, the credentials and the nodes. ``ready`` is what a running
-    sandbox wrote into its run file (addresses and keys), or None."""
+    """Checks the service, its clock, the credentials and the nodes. ``ready`` is a running
+    sandbox's run file, or None."""
     if not settings.live and ready is None:
         return [unchecked("service", "No sandbox runs.")]
     url = settings.url.value if ready is None else str(ready["url"])
@@ -94,8 +94,6 @@ async def check_service(
 def _credentials(
     settings: Settings, ready: Mapping[str, Any] | None
 ) -> tuple[Credentials, list[Finding]]:
-    """Returns the credentials and no finding; if the credentials cannot be used, empty ones and the
-    finding that says why."""
     try:
         connection = live_connection(settings) if ready is None else sandbox_connection(ready)
         return connection.credentials, []
@@ -139,7 +137,6 @@ async def _accepted(
 async def _nodes(
     api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
 ) -> list[Finding]:
-    """Checks for each chain that its node answers and that the node serves this chain."""
     if ready is not None:
         links: Sequence[ChainLink] = sandbox_connection(ready).chains
         return await _asked(links, lambda _: f"kill {int(ready['pid'])}")
@@ -201,8 +198,6 @@ def _mend_url(settings: Settings) -> str:
 
 
 def _mend_credentials(settings: Settings) -> str:
-    """Returns the shell command that sets the credentials anew. The secret is typed at the keyboard
-    and never part of the command."""
     if "environment" in (settings.key.origin, settings.secret.origin):
         return "read -rs SWAPDESK_API_SECRET && export SWAPDESK_API_SECRET"
     file = secret_file(settings)

@@ -22,9 +22,8 @@ _RC_LIMIT = 1 << 20
 
 
 def check_shell(environ: Mapping[str, str], *, prefix: Path | None = None) -> Iterator[Finding]:
-    """Yields a finding each for the command, the manual page and the completion. ``environ`` are
-    the environment variables of the user's shell; ``prefix`` is the Python environment to check, by
-    default the running one."""
+    """Checks that a shell finds the command, its manual page and its completion. ``prefix`` is the
+    Python environment to check, by default the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     yield _command(environ, place)
     yield _manual(environ, place)
@@ -80,13 +79,11 @@ _COMPLETED: dict[str, tuple[str, tuple[str, ...], str]] = {
         f" && {NAME} completion fish > ~/.config/fish/completions/{NAME}.fish",
     ),
 }
-"""For each shell: its startup file, the files from which it loads completions, and the command that
-writes such a file. The command is empty if a line in the startup file is used instead."""
+"""For each shell: its startup file, where it loads completions from, and the command that writes
+such a file, or empty."""
 
 
 def _completion(environ: Mapping[str, str]) -> Finding:
-    """Checks whether the user's shell completes the command. Only the files named in the guide are
-    searched, so a completion installed elsewhere is not found."""
     shell, home = os.path.basename(environ.get("SHELL", "")), environ.get("HOME", "")
     if shell not in _COMPLETED or not home:
         names = ", ".join(_COMPLETED)

@@ -39,32 +39,30 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.2
 NUDGE = "20s"
-"""The step by which the sandbox's clock is moved forward, again and again, until the order is in
-the awaited state."""
+"""The step by which the sandbox's clock moves, repeatedly, until the order is in the awaited
+state."""
 MOST_LOOKS = 300
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
 class Step(Struct, frozen=True):
-    """One step of a case. ``fault`` sets the fault named ``value`` on the order, ``pay`` pays the
-    deposit, ``clock`` moves the clock by ``value`` (such as ``1m``), and ``until`` waits until the
-    order or one of its legs is in the state ``value``."""
+    """One step of a case: set the fault ``value`` on the order, pay the deposit, move the clock, or
+    wait for a state."""
 
     does: Literal["fault", "pay", "clock", "until"]
     value: str = ""
     leg: str | None = None
-    """The leg on which a fault is set, ``in`` or ``out``; None for faults that need no leg."""
+    """The order's leg for a fault, ``in`` or ``out``; None if the fault needs none."""
     amount: Decimal | None = None
     """The amount of a deposit; None pays the amount that the order states."""
     memo: str | None = None
-    """The memo to send with the deposit: an empty text for none, None for the memo that the order
-    states."""
+    """The memo to send with the deposit: empty for none, None for the order's own."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A practice case. ``rule``, ``money`` and ``owner`` are texts that the right diagnosis
-    contains: its rule, where the money is, and who must act. ``why`` explains the diagnosis."""
+    """A practice case. The right diagnosis contains ``rule``, ``money`` and ``owner``; ``why``
+    explains it."""
 
     PRINTED: ClassVar = {
         "case": "name", "rule": "rule", "money": "money", "owner": "owner", "why": "why",
@@ -220,13 +218,12 @@ PRACTICE = (
 
 
 class CaseFailed(Exception):
-    """Raised if a case could not be set up; the message is a sentence. The orders that were created
-    until then remain."""
+    """Raised with a sentence if a case could not be set up. Orders created until then remain."""
 
 
 class PlayedCase(Struct, frozen=True, rename="camel"):
-    """A case that was set up. ``pasted`` is what support gets from the customer: the order's id, or
-    the hash of the deposit."""
+    """A case that was set up. ``pasted`` is what the customer sends: the order's id or the
+    deposit's hash."""
 
     case: str
     customer: str
@@ -235,16 +232,15 @@ class PlayedCase(Struct, frozen=True, rename="camel"):
 
 
 class Practice:
-    """Sets up the practice cases one after another. The constructor raises FaultRefused if the desk
-    is not connected to a sandbox."""
+    """Sets up the practice cases one by one. The constructor raises FaultRefused without a
+    sandbox."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._triggers = Triggers(desk)
 
     async def play(self) -> AsyncIterator[PlayedCase]:
-        """Yields each case as soon as it is set up. Raises CaseFailed if that fails, and
-        ClientError if the sandbox does not answer."""
+        """Yields each case once it is set up. Raises CaseFailed and ClientError."""
         for case in PRACTICE:
             yield await self._play(case)
 
@@ -317,8 +313,6 @@ class Practice:
 
 
 def _states(order: Order) -> tuple[str, ...]:
-    """Returns the names of the states that an order and its legs are in, as used by the step
-    ``until``."""
     legs = (order.in_status, order.out_status)
     names = [LegStatus(leg).name for leg in legs if leg in set(LegStatus)]
     return (display_of(order) or "", *names)

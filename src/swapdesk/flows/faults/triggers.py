@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 NOT_A_SANDBOX = "Faults exist in the sandbox only, and this profile is live."
 CLOCK_STEPS = ("1m", "10m", "31m", "1h", "1d")
-"""The steps by which the screen offers to move the clock. The step of 31 minutes is there because
-no order waits that long for its deposit, so unpaid orders expire."""
+"""The steps by which the screen moves the clock. After 31 minutes, every unpaid order has
+expired."""
 
 _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
@@ -34,26 +34,23 @@ _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
 SELECTOR_OF = {kind: selector for selector, kind in SELECTORS.items()}
 MOST_ORDERS = 200
-"""The most orders that the page of faults offers as targets. The command accepts any other order,
-too."""
+"""The most orders offered as targets of a fault. The command accepts any other, too."""
 
 
 class Target(Struct, frozen=True):
-    """The object that a fault is set on. ``kind`` is a noun, such as ``order``; ``value``
-    identifies the object, such as by the order's id."""
+    """What a fault is set on: ``kind`` is a noun, such as ``order``, and ``value`` its id."""
 
     kind: str
     value: str
 
     @property
     def said(self) -> str:
-        """The target in words: ``order h8Kq2P…``."""
         return f"{self.kind} {self.value}"
 
 
 class FaultDocument(Struct, frozen=True):
-    """A fault to set. If ``target`` is None, the fault affects the next event that it can affect.
-    ``given`` are the options of the fault, such as ``seconds``."""
+    """A fault to set. Without a ``target`` it hits the next possible event. ``given`` are its
+    options, such as ``seconds``."""
 
     fault: str
     target: Target | None
@@ -61,16 +58,14 @@ class FaultDocument(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """A sentence that says what was set: ``hold is set on order h8Kq2P….``"""
         given = ", ".join(f"{name} {value}" for name, value in sorted(self.given.items()))
         where = f" on {self.target.said}" if self.target is not None else ""
         return f"{self.fault} is set{where}{f', {given}' if given else ''}."
 
 
 class Triggers:
-    """Sets faults in the sandbox that ``desk`` is connected to, and moves its clock. The
-    constructor raises FaultRefused if the desk is not connected to a sandbox. Methods that ask the
-    sandbox raise ClientError."""
+    """Sets faults in the sandbox and moves its clock. The constructor raises FaultRefused without a
+    sandbox; methods raise ClientError."""
 
     def __init__(self, desk: Desk) -> None:
         control = desk.link.control
@@ -80,9 +75,8 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """Returns the fault called ``name`` with its options ``given`` and its target: the object
-        that the user named by ``text``, or none if ``text`` is None. Raises FaultRefused if there
-        is no such fault or target, or if they do not fit together."""
+        """Returns the fault ``name`` with its options and the target that the user named. Raises
+        FaultRefused for an unknown or unsuitable fault or target."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)
@@ -90,9 +84,6 @@ class Triggers:
         return FaultDocument(name, target, given)
 
     def _target(self, fault: Fault, text: str) -> Target:
-        """Returns the target that the user names by ``text``: an object that the desk knows by this
-        id or name, or else an id that only the sandbox may know. Raises FaultRefused if the fault
-        cannot be set on such an object."""
         called = text.casefold()
         for target, said in targets(self._desk, fault).values():
             if target is None:
@@ -126,8 +117,8 @@ class Triggers:
         return begun[0] if begun else None
 
     async def set(self, call: FaultDocument) -> None:
-        """Sets the fault in the sandbox. Raises ApiError with the sandbox's reason, for example
-        that it is too late for the fault to affect its target."""
+        """Sets the fault. Raises ApiError with the sandbox's reason, such as that it is too
+        late."""
         met = call.target
         chosen = {SELECTOR_OF[met.kind]: met.value} if met is not None else {}
         await self.control.set_fault(call.fault, **chosen, **call.given)
@@ -136,8 +127,8 @@ class Triggers:
         return [_active(fault) for fault in await self.control.active_faults()]
 
     async def advance(self, step: str) -> str:
-        """Moves the sandbox's clock forward by ``step``, such as ``1h`` or ``+1h``, and returns its
-        new time. Raises FaultRefused if ``step`` is not of this form."""
+        """Moves the sandbox's clock forward and returns its new time. Raises FaultRefused unless
+        ``step`` is like ``1h``."""
         seconds = written_seconds(step.removeprefix("+"))
         if not seconds:
             raise FaultRefused(
@@ -149,13 +140,8 @@ class Triggers:
 
 
 def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
-    """Returns the targets on which a fault can be set, as far as the desk knows them: for each
-    label, the target and a description.
-
-    Orders come first, in the sequence of the desk's list of orders, then groups (orders created by
-    one call), providers and chains. If the fault needs no target, the first label is empty, with
-    None as target.
-    """
+    """Returns the known targets of a fault with descriptions, by label. If the fault needs no
+    target, the first label is empty."""
     orders = desk.link.tracker.orders()[:MOST_ORDERS]
     groups = {tracked.order.multi_id: "" for tracked in orders if tracked.order.multi_id}
     known: dict[str, dict[str, str]] = {
@@ -177,15 +163,12 @@ def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
 
 
 def _pair(tracked: TrackedOrder) -> str:
-    """Returns the symbols that an order exchanges and its state: ``BTC to ETH,
-    WAITING_FOR_DEPOSIT``."""
     sent, got = symbols(tracked.order)
     return f"{sent} to {got}, {display_of(tracked.order) or 'no state'}"
 
 
 def variants(fault: Fault) -> tuple[dict[str, Any], ...]:
-    """Returns the sets of options through which a key of the screen steps for this fault, the usual
-    set first."""
+    """Returns the option sets that the screen offers for this fault, the usual one first."""
     if "leg" in fault.takes:
         return ({}, {"leg": "in"}, {"leg": "out"})
     if "seconds" in fault.takes:

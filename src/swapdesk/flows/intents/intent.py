@@ -30,33 +30,31 @@ if TYPE_CHECKING:
     from swapdesk.wire.quotes import Quote
 
 SLIPPAGE = Decimal("0.5")
-"""By how many percent the output may be below the quote unless the user chooses otherwise. The
-value is the service's own default (contract 6.6, ``slippage``)."""
+"""The default for how many percent the output may fall below the quote; the service's own (contract
+6.6)."""
 COIN_DECIMALS = {"evm": 18, "sol": 9}
-"""Decimals of the native coin for each kind of chain on which a wallet of this desk can sign."""
+"""Decimals of the native coin, by kind of chain on which this desk signs."""
 GAS_ROOM = 4
-"""How many times the quoted gas a transaction may cost, because gas prices change until it is
-mined."""
+"""How many times the quoted gas a transaction may cost, because gas prices change."""
 LEAST_GAS_USD = Decimal(5)
-"""The amount in US dollars that one transaction may cost for gas even if the quote states less,
-because the quote's gas does not include approvals."""
+"""US dollars that gas may always cost, because a quote's gas omits approvals."""
 UNPRICED_GAS = Decimal("0.01")
-"""The most that a transaction may cost for gas if the price of the coin is not known, in whole
-coins."""
+"""The most whole coins for a transaction's gas while the coin's price is unknown."""
 FEE_ROOM = Decimal("1.01")
-"""How many times the quoted fee a bridge may charge, because a quote states the fee in rounded
-dollars and the transaction pays it in coins."""
+"""How many times the quoted fee a bridge may charge, because quotes state it in rounded dollars."""
 
 
 class DexTerms(Struct, frozen=True):
-    """What the user confirmed about an on-chain swap. ``sender`` signs and pays; ``slippage`` is in
-    percent. ``gas_units`` and ``fee_units`` are the most that one transaction may cost for gas and
-    as fees of the venue, in the smallest unit of the native coin."""
+    """What the user confirmed about an on-chain swap."""
 
     sender: str
+    """The address that signs and pays."""
     slippage: Decimal
+    """In percent."""
     gas_units: int
+    """The most gas one transaction may cost, in the coin's smallest unit."""
     fee_units: int = 0
+    """The most venue fees of one transaction, in the same unit."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -75,8 +73,8 @@ def terms_of(
     *,
     kind: str = "evm",
 ) -> DexTerms:
-    """Returns the terms of an on-chain swap with this quote. ``coin_price`` is the price of the
-    native coin in US dollars, or None; ``kind`` is the kind of its chain."""
+    """Returns the terms of an on-chain swap. ``coin_price`` is in US dollars, or None; ``kind`` is
+    the chain's kind."""
     # A venue that takes its own fee in the coin takes it together with the bridge's.
     fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
@@ -94,8 +92,8 @@ def least_units(quoted: int, slippage: Decimal) -> int:
 
 
 def gas_bound(price: Decimal | None, kind: str) -> int:
-    """Returns the most that a transaction without a quote may cost for gas, in the smallest unit of
-    the native coin. ``price`` is the coin's price in US dollars; None if unknown."""
+    """Returns the most that an unquoted transaction may cost for gas, in the coin's smallest unit.
+    ``price`` is in US dollars, or None."""
     return _gas(None, price, kind)
 
 
@@ -116,15 +114,12 @@ Route = Literal["standard", "private", "dex"]
 
 
 class IntentKind(StrEnum):
-    """Whether the order is created as an exchange or as a private send."""
-
     EXCHANGE = "exchange"
     PRIVATE_SEND = "private_send"
 
 
 class TokenFacts(Struct, frozen=True):
-    """What identifies a token when it is confirmed: its id and contract, and the names and kind of
-    its chain."""
+    """What identifies a token when it is confirmed."""
 
     id: str
     symbol: str
@@ -151,18 +146,7 @@ class TokenFacts(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """One confirmed swap or private send. Amounts are exact, in token units.
-
-    ``amount_out`` is the payout of the quote, ``net_amount_out`` the amount by which quotes were
-    compared. ``memo_waived`` is True if the user confirmed by typing that no memo is needed, on a
-    chain that usually needs one. If ``fixed``, the quote promised ``amount_out`` until
-    ``valid_until``. If ``receive``, the user stated ``amount_out`` and the quote answered with
-    ``amount_in``.
-
-    ``markup`` is in percent, None for the account's default. ``intermediate_refund`` is the address
-    for a refund in the coin between the two legs, if a private swap fails there. ``dex`` are the
-    terms of an on-chain swap, None for other routes.
-    """
+    """One confirmed swap or private send. Amounts are exact, in token units."""
 
     id: str
     kind: IntentKind
@@ -171,7 +155,9 @@ class Intent(Struct, frozen=True):
     token_out: TokenFacts
     amount_in: Decimal
     amount_out: Decimal
+    """The payout of the quote."""
     net_amount_out: Decimal
+    """The amount by which quotes were compared."""
     route: Route
     provider: str | None
     provider_name: str | None
@@ -182,18 +168,24 @@ class Intent(Struct, frozen=True):
     recipient_label: str | None
     memo: str | None
     memo_waived: bool
+    """True if the user confirmed, by typing, that no memo is needed."""
     refund_address: str | None
     refund_memo: str | None
     fixed: bool = False
+    """True if the quote promised ``amount_out`` until ``valid_until``."""
     receive: bool = False
+    """True if the user stated ``amount_out`` and the quote ``amount_in``."""
     markup: Decimal | None = None
+    """In percent; None for the account's default."""
     intermediate_refund: str | None = None
+    """Gets a refund in the coin between a private swap's two exchanges."""
     dex: DexTerms | None = None
+    """The terms of an on-chain swap; None for other routes."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal for two intents if they are the same payment: the same kind, tokens,
-        stated amount, recipient and memo."""
+        """A hash that two intents share if they are the same payment: kind, tokens, stated amount,
+        recipient and memo."""
         facts = "\n".join(
             (
                 self.kind,
@@ -208,8 +200,7 @@ class Intent(Struct, frozen=True):
         return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the intent in the form in which the journal stores it, with amounts as exact
-        decimal text."""
+        """Returns the intent as the journal stores it, with amounts as decimal text."""
         values = {name: _plain_value(value) for name, value in asdict(self).items()}
         return values | {"dex": None if self.dex is None else self.dex.as_json()}
 
@@ -227,17 +218,14 @@ def _plain_value(value: Any) -> Any:
 
 
 class DepositRelease(StrEnum):
-    """The release of an order: whether its deposit address may be shown. Stored with the order in
-    the journal."""
+    """Whether an order's deposit address may be shown, as journaled."""
 
     FOREIGN = "foreign"
     """The order was not confirmed at this desk; the address stays hidden."""
     UNREPEATED = "unrepeated"
-    """The order was created here and matches the intent, but the service has not returned it a
-    second time."""
+    """Created here and as confirmed, but not returned by the service a second time."""
     LOWER = "lower"
-    """The order matches the intent, except that its output is lower than the user agreed to. The
-    user may accept the lower output."""
+    """As confirmed, except for a lower output, which the user may accept."""
     DIFFERS = "differs"
     """The order differs from what was confirmed."""
     CONTRADICTS = "contradicts"
@@ -278,8 +266,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """A release of an order. ``withheld`` is a sentence that says why the address is hidden; it is
-    None only if the address is released."""
+    """Whether a deposit address may be shown. ``withheld`` is None only if it may; otherwise it
+    says why not."""
 
     standing: DepositRelease
     withheld: str | None

@@ -19,8 +19,7 @@ from swapdesk.wire.orders import Order
 
 
 class Journal:
-    """The journal of a profile, opened with :meth:`open`. ``problem`` says why nothing can be
-    written; None if the journal can be written."""
+    """A profile's journal. ``problem`` says why it cannot be written, or is None."""
 
     def __init__(self, file: JournalFile, clock: Clock, service: Clock | None = None) -> None:
         self._file = file
@@ -31,9 +30,8 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
-        """Opens the journal at ``path``. ``service`` is the clock by which orders are dated; by
-        default it is ``clock``. Raises JournalRefused for a file that is not a journal or has a
-        newer version."""
+        """Opens the journal. Orders are dated by the clock ``service``, by default ``clock``.
+        Raises JournalRefused for any other file or a newer version."""
         return cls(JournalFile.open(path), clock, service)
 
     @property
@@ -41,23 +39,20 @@ class Journal:
         return self._file.problem
 
     def version(self) -> tuple[int, int] | None:
-        """Returns a value that differs after each commit to the journal, by this process or
-        another. None if the journal cannot be read."""
+        """Returns a value that changes with each commit by any process; None if the journal cannot
+        be read."""
         return self._file.version()
 
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
-        """Marks the API call ``id_``, which the user made by hand, as done and records the
-        ``order`` that it created, both in one transaction. ``told`` are results of the call to
-        keep, such as its request id. Returns True if the call was not done before; the order is
-        recorded in either case."""
+        """Records a call made by hand as done, with the ``order`` that it created. Returns True if
+        it was not done before."""
         with self.ledger.transaction() as db:
             moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
             self.orders.put(db, order, "create")
             return moved
 
     def order_writer(self) -> OrderLog:
-        """Returns an order log with its own connection to the file, so that a thread can write to
-        it."""
+        """Returns an order log with a connection of its own, for another thread."""
         if self._second is None:
             self._second = self._file.second_connection()
         return OrderLog(self._second, self._service)

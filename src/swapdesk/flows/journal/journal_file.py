@@ -29,13 +29,11 @@ from swapdesk.paths import make_directories
 
 
 class JournalUnavailable(Exception):
-    """Raised if the journal cannot be written or read. The caller must then send nothing that has a
-    side effect."""
+    """Raised if the journal cannot be written or read. Send nothing with a side effect then."""
 
 
 class JournalFile:
-    """One connection to the journal file. ``problem`` says why the file cannot be written; None if
-    it can be."""
+    """A connection to the journal file. ``problem`` says why it cannot be written, or is None."""
 
     def __init__(
         self, connection: sqlite3.Connection | None, problem: str | None, path: Path | None = None
@@ -47,9 +45,8 @@ class JournalFile:
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
-        """Opens the file at ``path``; creates or migrates it if necessary. If the file cannot be
-        used, it is left untouched and ``problem`` of the result says why. Raises JournalRefused for
-        a file that is not a journal or has a newer version."""
+        """Opens, creates or migrates the file. An unusable file is left untouched, with a
+        ``problem``. Raises JournalRefused for any other file or a newer version."""
         try:
             return cls(_opened(path), None, path)
         except JournalUnavailable as problem:
@@ -58,8 +55,7 @@ class JournalFile:
             return cls(None, f"{path.name}: {error}")
 
     def second_connection(self) -> JournalFile:
-        """Returns another connection to the same file, for writes from another thread. If this
-        cannot be opened, ``problem`` of the result says why."""
+        """Returns another connection for another thread; its ``problem`` says why it failed."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)
         try:
@@ -78,8 +74,7 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Begins a transaction, yields the connection, and commits at the end of the ``with``
-        block. Within another ``write`` of the same thread, the block is part of that transaction.
+        """Makes a ``with`` block one transaction, or a part of that of an enclosing ``write``.
         Raises JournalUnavailable."""
         with self._one_at_a_time:
             if self._connection is None:
@@ -94,8 +89,8 @@ class JournalFile:
                 raise JournalUnavailable(str(error)) from error
 
     def version(self) -> tuple[int, int] | None:
-        """Returns a value that differs after each commit to the file, by this process or another.
-        None if the file cannot be read."""
+        """Returns a value that changes with each commit by any process; None if the file cannot be
+        read."""
         if self._connection is None:
             return None
         try:
@@ -105,7 +100,7 @@ class JournalFile:
         return others, self._connection.total_changes
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
-        """Returns the rows of a query, or an empty list if the journal could not be opened. Raises
+        """Returns the rows of a query; empty if the journal could not be opened. Raises
         JournalUnavailable if the query fails."""
         if self._connection is None:
             return []
@@ -116,8 +111,7 @@ class JournalFile:
 
 
 _BUSY_SECONDS = 0.5
-"""Seconds for which a statement waits while another process has the file locked. Opening the file
-waits longer."""
+"""Seconds that a statement waits for another process's lock. Opening waits longer."""
 
 
 def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
@@ -129,9 +123,6 @@ def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Returns a connection to the journal file, which is created or migrated if necessary. Raises
-    JournalRefused for a file that is not a journal or has a newer version; raises
-    JournalUnavailable, OSError or sqlite3.Error for a file that cannot be used."""
     make_directories(path.parent)
     # Another process may have been quicker. A link is there as well, wherever it leads.
     with contextlib.suppress(FileExistsError):
@@ -158,9 +149,8 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    """Switches the file to SQLite's write-ahead log (WAL). If another process is switching at the
-    same time, SQLite refuses at once, without waiting, so the switch is repeated until it
-    succeeds."""
+    """Switches to SQLite's write-ahead log. Repeated, because SQLite refuses at once while another
+    process switches."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -173,8 +163,8 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 
 
 class ProcessIdentity(Struct, frozen=True):
-    """A process, identified by its pid and start time, because a pid may be reused. ``started`` is
-    in clock ticks since boot; 0 if the system does not state it."""
+    """A process by pid and start time, because pids are reused. ``started`` is in clock ticks since
+    boot; 0 if unknown."""
 
     pid: int
     started: int
@@ -185,13 +175,12 @@ class ProcessIdentity(Struct, frozen=True):
         return cls(pid, _start_ticks(pid) or 0)
 
     def may_take_over(self, owner: ProcessIdentity) -> bool:
-        """Returns True if this process may continue the work of ``owner``: ``owner`` is this
-        process, or has ended."""
+        """Returns True if ``owner`` is this process or has ended, so that its work may be
+        continued."""
         return owner == self or not owner.alive()
 
     def alive(self) -> bool:
-        """Returns True if this process still runs. A later process that got the same pid does not
-        count."""
+        """Returns True if this process still runs; another with its pid does not count."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:

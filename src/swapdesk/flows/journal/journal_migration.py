@@ -21,19 +21,16 @@ PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
     " OR json_extract(last, '$.actionRequired') IS 1)"
 )
-"""SQL condition on a row of ``orders``: the order may still change. SQLite uses the index of this
-condition only if a query repeats its text exactly, so the text may change only together with the
+"""SQL condition: the order may still change. Its text must equal that of the index in the
 schema."""
 OF_PAID = (
     "operation > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
 )
-"""SQL condition on a row of ``orders``: the order was confirmed at this desk, its deposit address
-was released, and the recipient was paid."""
+"""SQL condition: a confirmed order with a released deposit address, whose recipient was paid."""
 PAID_AT = (
     "coalesce(json_extract(last, '$.orderFinishedReceived'), json_extract(last, '$.modified'))"
 )
-"""SQL expression on a row of ``orders``: the time of the payout; null if the service states
-none."""
+"""SQL expression: the time of the payout; null if the service states none."""
 
 _NAMES = (
     "depositAddress",
@@ -50,8 +47,7 @@ NAMED = (
     + " || ' ' || ".join(f"coalesce(json_extract(last, '$.{name}'), '')" for name in _NAMES)
     + " || ' ' || coalesce(deposit, ''))"
 )
-"""SQL expression on a row of ``orders``: all addresses and hashes that the service states, in lower
-case and separated by spaces."""
+"""SQL expression: all addresses and hashes of an order, in lower case, separated by spaces."""
 
 
 _LEDGER = """
@@ -127,8 +123,8 @@ PATIENCE_SECONDS = 30.0
 
 
 class JournalRefused(Exception):
-    """Raised if this program must not use the journal, which is then left untouched. The message
-    says what is wrong and what to do. ``code`` identifies the reason for scripts."""
+    """Raised if this program must not use the journal, which stays untouched. The message says what
+    to do; ``code`` is for scripts."""
 
     def __init__(self, code: str, words: str, next_: str) -> None:
         super().__init__(words)
@@ -158,9 +154,8 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
-    """Migrates the file behind ``db`` to this version, or creates the tables of a new file. If this
-    fails, the file stays as it was; raises JournalRefused for an older journal, OSError or
-    sqlite3.Error for a new file."""
+    """Migrates a journal to this version, or creates a new one. On failure the file stays as it
+    was; raises JournalRefused, or for a new file OSError or sqlite3.Error."""
     before = version_of(db)
     if before == SCHEMA_VERSION:
         return
@@ -203,12 +198,11 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
 _ALWAYS = {"intent", "step", "known_order", "event"}
 """Tables that every old version has."""
 _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
-"""SQLite's error codes for content that does not fit the new tables. All other codes mean a failure
-of the system, such as a full disk."""
+"""SQLite's error codes for content that does not fit the new tables."""
 
 
 def copy_name(path: Path, version: int) -> Path:
-    """Returns the path of the copy of a journal that has this older version:
+    """Returns the path for the copy of a journal of this older version, such as
     ``journal-version-1.db``."""
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
@@ -220,8 +214,7 @@ def _run(db: sqlite3.Connection, statements: str) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Writes a copy of the last committed state beside the file. If this fails, no partial copy
-    remains. The caller holds the write lock, so nothing is committed after the copy was made."""
+    """Copies the last committed state beside the file. The caller holds the write lock."""
     kept = copy_name(path, version)
     part = kept.with_name(f".{kept.name}.part")
     part.unlink(missing_ok=True)

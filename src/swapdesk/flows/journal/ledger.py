@@ -48,56 +48,51 @@ Kind = Literal[
 """The kinds of operations. A table in ``docs/architecture.md`` says what each kind stands for."""
 
 FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
-"""Kinds of operations that lose their claim when they are done, so that the same payment can be
-requested a second time."""
+"""Kinds of operations that give up their claim when done, so that the same payment can be requested
+again."""
 
 EXECUTED_IN_VAIN = "FAILED"
-"""The code of an operation whose transaction was executed by the chain and failed. A transaction
-that was never executed (given up, replaced or lost) has another code; it moved nothing and is not
-listed with the order."""
+"""The code of an operation whose transaction was executed and failed. One that never executed has
+another code."""
 
 
 class Operation(Struct, frozen=True):
-    """One row of the ledger. ``parent`` is the id of the operation that this one is a part of.
-    ``subject`` is the id of the order or group that the operation is about, as soon as that id is
-    known.
-
-    ``body`` is what was confirmed or is to be sent; ``result`` are the facts about its outcome
-    (``hash``, ``request_id``, ``signatures`` and others). ``sent_at`` and ``server_at`` are the
-    time of sending, by the desk's and by the service's clock.
-    """
+    """One row of the ledger, such as a payment or a call."""
 
     number: int
     id: str
     kind: Kind
     parent: str | None
+    """The id of the operation that this one is a part of."""
     subject: str | None
+    """The id of the order or group, once known."""
     claim: str | None
+    """Names a payment that must not be made twice."""
     state: State
     body: dict[str, Any]
+    """What was confirmed or is to be sent."""
     result: dict[str, Any]
+    """Facts about the outcome, such as ``hash``."""
     code: str | None
     prepared_at: datetime
     sent_at: datetime | None
+    """The time of sending by the desk's clock."""
     server_at: datetime | None
+    """The time of sending by the service's clock."""
     ended_at: datetime | None
     owner: ProcessIdentity
 
     @property
     def open(self) -> bool:
-        """True until the operation is done or refused."""
         return self.state in OPEN
 
     @property
     def left(self) -> bool:
-        """True if the operation was sent, or may have been sent, and is neither done nor
-        refused."""
+        """True if the operation may have been sent, and is neither done nor refused."""
         return self.state in LEFT
 
     @property
     def hash(self) -> str | None:
-        """The hash of the newest transaction that was signed for this operation; None if there is
-        none."""
         hash_ = self.result.get("hash")
         return str(hash_) if hash_ else None
 
@@ -107,8 +102,8 @@ class Operation(Struct, frozen=True):
 
 
 class ClaimTaken(Exception):
-    """Raised if another operation, ``holder``, has the same claim. The same payment was made, or
-    may have been made, so it must not be made again."""
+    """Raised if the operation ``holder`` has the same claim, so that it may have made the same
+    payment. Do not pay again."""
 
     def __init__(self, holder: Operation) -> None:
         super().__init__(f"{holder.claim} is held by {holder.id}, which is {holder.state}")
@@ -116,8 +111,8 @@ class ClaimTaken(Exception):
 
 
 class Ledger:
-    """Reads and writes operations. Every method raises JournalUnavailable if the file cannot be
-    read or written; the caller must then do nothing that has a side effect."""
+    """Reads and writes operations. Every method raises JournalUnavailable; do nothing with a side
+    effect then."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -125,8 +120,8 @@ class Ledger:
         self._me = ProcessIdentity.current()
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Returns a context manager: everything that is written to the journal within its ``with``
-        block is committed together, or not at all."""
+        """Returns a context manager that commits all writes of its ``with`` block together, or
+        none."""
         return self._file.write()
 
     def begin(
@@ -142,8 +137,8 @@ class Ledger:
         state: State = State.PREPARED,
         **result: Any,
     ) -> Operation:
-        """Commits a new operation, before its side effect, and returns it. Raises ClaimTaken if
-        another operation holds ``claim``."""
+        """Commits a new operation, before its side effect. Raises ClaimTaken if another one holds
+        ``claim`` (the name of a payment)."""
         now = self._clock.now()
         at = rfc3339(now)
         left, ended = state is not State.PREPARED, state in (State.DONE, State.REFUSED)
@@ -174,8 +169,7 @@ class Ledger:
             return _operation(row)
 
     def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
-        """Commits one new operation for each of ``bodies``, in this order, as children of
-        ``parent``. They are in one transaction, because a batch file may have thousands of rows."""
+        """Commits an operation for each of ``bodies``, in order, as children of ``parent``."""
         rest = (rfc3339(self._clock.now()), self._me.pid, self._me.started)
         with self._file.write() as db:
             db.executemany(
@@ -198,13 +192,9 @@ class Ledger:
         server_at: datetime | None = None,
         **result: Any,
     ) -> bool:
-        """Changes the state of an operation and commits; returns True if the state changed. The
-        state changes only from those that ``MAY_FOLLOW`` permits, further limited to ``among`` if
-        given.
-
-        The values of ``result`` are added to the stored ones. A value of None keeps the stored
-        value, so that no answer erases a hash or an id. ``code``, by contrast, is always replaced.
-        """
+        """Changes an operation's state if ``MAY_FOLLOW`` and ``among`` permit it; returns True if
+        it changed. Facts in ``result`` are added, and None erases nothing; ``code`` is always
+        replaced."""
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 
@@ -218,8 +208,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> int:
-        """Changes the state of all children of one kind, by the rules of :meth:`move`; returns how
-        many changed."""
+        """Changes the state of all children of one kind, like :meth:`move`; returns how many
+        changed."""
         where = "parent = ? AND kind = ?"
         return self._update(where, (parent, kind), state, among, code, None, None, result)
 
@@ -231,9 +221,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> bool:
-        """Adds facts to the result of an operation without changing its state, and commits. Returns
-        False, and changes nothing, if its state is not in ``among``. The stored ``code`` is kept if
-        ``code`` is None."""
+        """Adds facts to an operation's result. Returns False, and changes nothing, if its state is
+        not in ``among``. ``code`` None keeps the code."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
@@ -245,9 +234,8 @@ class Ledger:
             return changed.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
-        """Makes the operation ``id`` a child of ``parent``, which continues the work. This is done
-        only if the operation's outcome is unknown and its present parent has ended; returns True if
-        it was done."""
+        """Makes ``parent`` continue an operation of unknown outcome whose own parent has ended.
+        Returns True if it did."""
         with self._file.write() as db:
             given = db.execute(
                 "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
@@ -258,9 +246,8 @@ class Ledger:
             return given.rowcount == 1
 
     def free(self, claim: str) -> None:
-        """Removes ``claim`` from the operation that holds it, if this operation is done, so that
-        the same payment can be requested a second time. An operation that is not done keeps its
-        claim."""
+        """Removes a claim (the name of a payment) from its operation if that is done, so that the
+        same payment can be requested again."""
         with self._file.write() as db:
             db.execute(
                 "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",
@@ -268,8 +255,8 @@ class Ledger:
             )
 
     def take_over(self, id: str) -> bool:  # noqa: A002
-        """Makes this process the owner of an operation. Returns False if the process that owns it
-        still runs, or if there is no such operation."""
+        """Makes this process the owner. Returns False if the owner still runs, or without such an
+        operation."""
         with self._file.write() as db:
             row = db.execute(
                 "SELECT owner_pid, owner_start FROM operation WHERE id = ?", (id,)
@@ -284,9 +271,8 @@ class Ledger:
             return True
 
     def mark(self, condition: str, *values: object) -> str | None:
-        """Returns a text that changes whenever one of the operations that meet the SQL condition
-        changes its state or result. Callers compare it with an earlier text. Returns None if no
-        operation meets the condition."""
+        """Returns a text that changes with the state or result of the operations under an SQL
+        condition; None if there are none."""
         rows = self._file.read(
             "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
             f" sent_at, '')) AS mark FROM operation WHERE {condition}",
@@ -302,16 +288,15 @@ class Ledger:
         return next(iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)), None)
 
     def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
-        """Returns the children of an operation, oldest first. If ``kinds`` are given, only children
-        of these kinds are returned."""
+        """Returns the children of an operation, oldest first, of the given kinds if any."""
         if not kinds:
             return self.where("parent = ?", parent)
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
     def subjects(self, kind: Kind) -> set[str]:
-        """Returns the ids of the orders or groups that operations of this kind are about.
-        Operations without a known order or group are left out."""
+        """Returns the ids of the orders or groups that operations of this kind are about, as far as
+        known."""
         rows = self._file.read(
             f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
             (),
@@ -366,9 +351,6 @@ def _named(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Returns an SQL expression that adds facts to the column ``result``, and the values for its
-    placeholders. A fact replaces the stored one of the same name as a whole, because ``json_patch``
-    would merge objects and lose null members."""
     facts = [
         text
         for name, value in _named(result).items()

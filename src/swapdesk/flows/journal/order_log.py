@@ -57,11 +57,9 @@ class OrderEvent(NamedTuple):
 
 FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
-"""The number of newest states in an order's history that are kept. The ``FIRST_EVENTS`` oldest are
-kept, too; the states in between are deleted."""
+"""How many of an order's newest states are kept, beside the ``FIRST_EVENTS`` oldest."""
 _SLACK = 20
-"""How many states above this limit an order's history may have before the surplus states are
-deleted."""
+"""How many surplus states a history may have before they are deleted."""
 
 
 class OrderHistoryLog:
@@ -71,8 +69,8 @@ class OrderHistoryLog:
     def add(
         self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
     ) -> None:
-        """Adds a state to an order's history, within the caller's transaction. ``lean`` is the
-        order as JSON without its tokens, which never change."""
+        """Adds a state to an order's history, in the caller's transaction. ``lean`` is the order's
+        JSON without its tokens."""
         db.execute(
             "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
@@ -91,8 +89,8 @@ class OrderHistoryLog:
             )
 
     def of(self, service_id: str) -> list[tuple[datetime, str, Order]]:
-        """Returns the history of one order, oldest state first. Each state is a tuple: the time
-        when it was seen, its source, and the order as it was then."""
+        """Returns an order's history, oldest first: when each state was seen, its source, and the
+        order."""
         return [
             (datetime.fromisoformat(row["at"]), row["source"], _order_of(row))
             for row in self._file.read(
@@ -102,10 +100,8 @@ class OrderHistoryLog:
         ]
 
     def deposit_seen(self, service_id: str) -> datetime | None:
-        """Returns the time when the deposit of an order was detected: the time that the service
-        states in the first state with a deposit, or, if it states none, the time when this desk saw
-        that state. Returns None if there is no such state, or if the desk first saw the order in a
-        later state."""
+        """Returns when the service, or else this desk, detected an order's deposit. None if there
+        is none, or if the desk first saw the order later."""
         rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
         if not rows:
             return None
@@ -117,8 +113,7 @@ class OrderHistoryLog:
         return min(seen, at) if created is None or seen > created else at
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
-        """Returns the ``count`` newest states of all orders, newest first. Each is a tuple: the
-        time when it was seen, and the order as it was then."""
+        """Returns the ``count`` newest states of all orders, with the time when each was seen."""
         rows = self._file.read("SELECT at, raw FROM events ORDER BY number DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
 
@@ -151,13 +146,12 @@ def _order_of(row: sqlite3.Row) -> Order:
 
 
 SHORTEST_PREFIX = 4
-"""The least number of characters from the beginning of an order's id by which
-:meth:`OrderLog.called` finds the order."""
+"""The fewest first characters of an id by which :meth:`OrderLog.called` finds an order."""
 
 
 class PaidRecipient(NamedTuple):
-    """A recipient that orders of this desk paid: how often, and when last. ``last`` is None if the
-    service stated no time."""
+    """A recipient that this desk's orders paid: how often, and when last. ``last`` may be unknown
+    (None)."""
 
     address: str
     times: int
@@ -172,28 +166,26 @@ class OrderLog:
         self._file = file
         self._clock = clock
         self._written: dict[str, tuple[int, Order]] = {}
-        """For each order, a hash of the text that was written last, and the decoded order. If the
-        text in the file still has this hash, it need not be decoded, which would double the time
-        for many updates at once."""
+        """A hash of each order's last written text, with the decoded order, so that an unchanged
+        text is not decoded again."""
         self.history = OrderHistoryLog(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
-        """Commits new states of orders in one transaction. Each state is a tuple: the order, its
-        source, and True if the service confirmed that the order has ended."""
+        """Commits new states of orders: each the order, its source, and whether the service
+        confirmed its end."""
         with self._file.write() as db:
             for order, source, ended in orders:
                 self.put(db, order, source, ended=ended)
 
     def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
-        """Changes the release of an order to ``verdict`` if ``MAY_FOLLOW`` allows it, and commits.
-        Returns the release of the order afterwards."""
+        """Changes whether an order's deposit address may be shown, as ``MAY_FOLLOW`` allows.
+        Returns the result."""
         with self._file.write() as db:
             return self._settle(db, service_id, verdict)
 
     def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """Records that the user accepts ``out_amount`` (in the token bought) in place of the
-        confirmed output, and releases the deposit address. This is done only if the address was
-        hidden because of a lower output. Returns the release of the order afterwards."""
+        """Records that the user accepts a lower output, in the token bought. Releases the deposit
+        address if it was hidden for that reason."""
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
@@ -201,24 +193,21 @@ class OrderLog:
             return stands
 
     def put_away(self, service_id: str, trouble: str | None) -> None:
-        """Marks an order as dealt with by the user, and commits. ``trouble`` is the code of its
-        present failure; if the order later has another failure, the mark no longer applies. None
-        removes the mark."""
+        """Marks an order as dealt with. ``trouble`` is its failure's code; another failure ends the
+        mark. None removes it."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
 
     def away(self) -> dict[str, str]:
-        """Returns the orders that the user marked as dealt with: the order's id, mapped to the code
-        of its failure at that time."""
+        """Returns the orders marked as dealt with: by id, the code of the failure then."""
         rows = self._file.read(
             "SELECT service_id, put_away FROM orders WHERE put_away IS NOT NULL", ()
         )
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Records a payment, which was read from a chain, to an order's deposit address. If the
-        payment was already seen in a block, a later answer without a block is ignored, because it
-        comes from a node that lags behind."""
+        """Records a payment to an order's deposit address, read from a chain. One seen in a block
+        is not replaced by an answer without a block."""
         with self._file.write() as db:
             rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
             payments = _payments(row["payments"] if (row := rows.fetchone()) else None)
@@ -229,17 +218,14 @@ class OrderLog:
             self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
-        """Returns for each order, by its id, the payments to its deposit address, as read from a
-        chain. Orders without payments are left out."""
+        """Returns the payments to deposit addresses that were read from chains, by order id."""
         rows = self._file.read(
             "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
         )
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
     def each(self, among: str = "") -> Iterator[TrackedOrder]:
-        """Yields the orders that this desk knows, newest first, reading the file in small portions.
-        ``among`` is an SQL query for the numbers of the orders to yield; if it is empty, all orders
-        are yielded."""
+        """Yields the known orders, newest first, or those that the SQL query ``among`` selects."""
         before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
             f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
@@ -249,13 +235,11 @@ class OrderLog:
             yield from map(_tracked, rows)
 
     def present(self) -> Iterator[TrackedOrder]:
-        """Yields the orders that may still change, newest first: all except orders that were paid
-        out and need no further work."""
+        """Yields the orders that may still change, newest first."""
         return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
     def unrepeated(self) -> Iterator[TrackedOrder]:
-        """Yields the orders that were created at this desk and that the service has not returned in
-        a second answer yet."""
+        """Yields the orders created here that the service has not returned in a second answer."""
         return self.each(
             f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
             " AND operation > ''"
@@ -288,8 +272,7 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Maps words to order ids: each of ``words`` that is the beginning of exactly one order's
-        id, to that id. Other words are left out."""
+        """Maps each word that begins exactly one order id to that id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
@@ -313,8 +296,7 @@ class OrderLog:
         return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
 
     def created_before(self, moment: datetime) -> set[str]:
-        """Returns the ids of orders that the service created before ``moment``. Orders for which
-        the service states no time are left out."""
+        """Returns the ids of orders created before ``moment``, by the service's time."""
         return self._before(
             "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
             " WHERE json_valid(last)",
@@ -322,15 +304,14 @@ class OrderLog:
         )
 
     def released_deposits(self) -> frozenset[tuple[str, str]]:
-        """Returns the deposit addresses that this desk has verified, as pairs (kind of chain,
-        address): those of released orders, and those of batch orders that were compared with the
-        request and put into a bundle. Any other address is known only from the service."""
+        """Returns the deposit addresses that this desk has verified, as (kind of chain, address).
+        All others are known only from the service."""
         rows = self._file.read(_RELEASED, ())
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Returns the recipients that orders of this desk paid. An order counts only if it was
-        completed, was confirmed here (singly or in a batch), and paid the confirmed recipient."""
+        """Returns the recipients of completed orders. An order counts only if it was confirmed here
+        and paid the confirmed recipient."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
@@ -341,19 +322,18 @@ class OrderLog:
         ]
 
     def named(self, part: str) -> set[str]:
-        """Returns the ids of orders for which ``part`` occurs in an address, in a transaction hash,
-        or in the request id of the call that created the order. Case is ignored."""
+        """Returns the ids of orders with ``part`` in an address, hash or request id, in any
+        case."""
         return self._ids(_NAMED, part.lower())
 
     def called(self, text: str) -> set[str]:
         """Returns the ids of orders whose id begins with ``text``, or whose group id, quote id,
-        record id or memo is ``text``."""
+        record id or memo equals it."""
         return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
-        """Returns (order id, order) for each order whose amount sent, paid out or refunded is
-        between ``least`` and ``most``, in whatever token. The comparison is by floating-point
-        numbers, so the caller must compare the exact amounts."""
+        """Returns the orders with an amount between ``least`` and ``most``, in any token. Compared
+        as floats: the caller must compare exactly."""
         # The bounds are compared as floating numbers; who asks compares the amounts themselves.
         rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
         return [
@@ -363,18 +343,17 @@ class OrderLog:
     # What was sent for them
 
     def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
-        """Returns the transactions of one order: approvals and swap, then bundles, then deposits;
-        the oldest of each first. A deposit that only the service reported is last."""
+        """Returns an order's transactions: approvals and swap, bundles, deposits, each oldest
+        first."""
         return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
 
     def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the transactions of all orders, by order id, each as :meth:`transactions_of`
-        returns them. Orders without transactions are left out."""
+        """Returns the transactions of all orders, by order id."""
         return self._transactions(_ALL, "IS NOT NULL")
 
     def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns for each of these orders, by its id, the transactions with which this desk paid
-        the order's deposit singly, not as part of a bundle. Orders without one are left out."""
+        """Returns the transactions with which this desk paid these orders singly, not as part of a
+        bundle."""
         those = "IN (SELECT value FROM json_each(?1))"
         return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
 
@@ -390,13 +369,9 @@ class OrderLog:
         intent_id: str | None = None,
         ended: bool = False,
     ) -> ReleaseVerdict:
-        """Writes a new state of an order within the caller's transaction, and returns the release
-        of the order afterwards.
-
-        The amount to pay and the addresses that get money never change once written: a state with
-        other values is only added to the history, and hides the deposit address for good. A state
-        that lacks fields, or that is older than the known one, is merged into the known one.
-        """
+        """Writes a state of an order in the caller's transaction; returns whether its deposit
+        address may be shown. A state with another amount or address only enters the history, and
+        hides the deposit address for good."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
@@ -452,8 +427,6 @@ class OrderLog:
     def _transactions(
         self, query: str, those: str, *values: str
     ) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the transactions that ``query`` finds, by order id. ``those`` is inserted into
-        the query: the SQL condition on the order's id."""
         transactions: dict[str, tuple[OrderTransaction, ...]] = {}
         query = f"{query.format(those=those)} ORDER BY place, number"
         for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
@@ -463,8 +436,6 @@ class OrderLog:
         return transactions
 
     def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
-        """Returns the newest known state of an order; None if the journal does not contain the
-        order."""
         row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
         if row is None:
             return None
@@ -474,8 +445,6 @@ class OrderLog:
         return _last_of(row["last"], service_id)
 
     def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
-        """Writes one column of an order's row. Raises JournalUnavailable if the journal does not
-        contain the order."""
         changed = db.execute(
             f"UPDATE orders SET {column} = ? WHERE service_id = ?",  # noqa: S608
             (value, service_id),
@@ -540,14 +509,10 @@ def _verdict_of(row: sqlite3.Row) -> ReleaseVerdict:
 
 
 def _payments(text: str | None) -> dict[str, PaidOnChain]:
-    """Returns the payments in the JSON ``text``, keyed by hash and token, in the order in which
-    they were first seen; empty for None."""
     return msgspec.json.decode(text or "{}", type=dict[str, PaidOnChain])
 
 
 def _differs(known: Order, order: Order) -> bool:
-    """Returns True if two states of an order differ in any field except ``modified``, the service's
-    time of the last change."""
     news = order.__dict__
     return any(
         news[name] is not old and news[name] != old
@@ -600,8 +565,8 @@ SELECT begun.value AS word, min(service_id) AS service_id
   ON service_id >= begun.value AND service_id < begun.value || '~'
   GROUP BY begun.value HAVING count(*) = 1
 """
-"""Returns for each word the id of the only order that begins with it. The range ends at the word
-followed by ``~``, because ids contain no tilde and all their characters sort before it."""
+"""Finds for each word the id of the only order that begins with it. Ids contain no tilde, which
+ends the range."""
 
 _OF_AMOUNT = """
 SELECT service_id, last FROM orders WHERE json_valid(last) AND (
@@ -611,8 +576,7 @@ SELECT service_id, last FROM orders WHERE json_valid(last) AND (
 """
 
 _CREATED = "made.state = 'done' AND made.code IS NULL"
-"""SQL condition on an operation of kind ``row`` (a row of a batch file): an order was created from
-it that matches the row."""
+"""SQL condition on a row of a batch file: it became an order that matches it."""
 
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
@@ -648,9 +612,8 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
         AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
 ) GROUP BY address
 """  # noqa: S608
-"""Returns the recipients of completed orders, with counts and times. An order of a batch has no
-intent, so its confirmed recipient is taken from the request that created its group, and must equal
-the recipient that the service states."""
+"""Finds the recipients of completed orders. For an order of a batch, the confirmed recipient is in
+the request."""
 
 _HASH_AND_FATE = f"""json_extract(result, '$.hash') AS hash, CASE WHEN state = 'done'
   THEN 'confirmed' WHEN state <> 'refused' THEN 'sent'
@@ -664,8 +627,7 @@ FROM (SELECT subject AS service_id, number, {_HASH_AND_FATE}, json_extract(body,
 WHERE payer <> 'bundle'
 """  # noqa: S608
 _GROUP = "SELECT parent FROM operation WHERE kind = 'row' AND subject {those}"
-"""The groups that the selected orders belong to. Only the bundles of these groups need to be
-searched."""
+"""The groups of the selected orders, whose bundles alone need to be searched."""
 _ALL = f"""
 SELECT orders.service_id, 1 AS place, operation.number, {_HASH_AND_FATE}, kind, 'wallet', NULL
 FROM orders JOIN operation ON operation.parent = orders.operation

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 MINUS = "−"
-"""The minus sign U+2212, for texts that are only shown. Texts to be copied use the ASCII hyphen."""
+"""The minus sign U+2212, for shown texts. Texts to be copied use the ASCII hyphen."""
 NOTHING = "—"
 """The text that is shown if there is no value."""
 
@@ -69,7 +69,6 @@ _P = ParamSpec("_P")
 def _or_nothing(
     write: Callable[Concatenate[Decimal, _P], str],
 ) -> Callable[Concatenate[Decimal | None, _P], str]:
-    """Wraps a function so that it also accepts None, for which it returns :data:`NOTHING`."""
 
     @wraps(write)
     def written(value: Decimal | None, /, *args: _P.args, **options: _P.kwargs) -> str:
@@ -79,20 +78,19 @@ def _or_nothing(
 
 
 def short_address(address: str) -> str:
-    """Returns the beginning and the end of an address, ``0x 71C7 …976F``. A placeholder of a
-    support file is returned unchanged."""
+    """Returns the ends of an address, ``0x 71C7 …976F``. A support file's placeholder stays
+    unchanged."""
     return address if MASK.fullmatch(address) else _short_address(address)
 
 
 def exact_amount(amount: Decimal) -> str:
-    """Returns every digit of the amount, with commas between thousands, for amounts that are paid,
-    signed or confirmed."""
+    """Returns every digit with thousands separators, for amounts that are paid in, signed or
+    confirmed."""
     return _signed(f"{amount:,f}")
 
 
 def copied_amount(amount: Decimal) -> str:
-    """Returns every digit of the amount, without commas and with an ASCII minus sign, so that other
-    programs can read it."""
+    """Returns every digit in a form that other programs read."""
     return f"{amount:f}"
 
 
@@ -104,12 +102,8 @@ def trimmed(amount: Decimal) -> str:
 
 @_or_nothing
 def table_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Returns the amount with eight digits in total, not counting a 0 before the point. A whole
-    number is shown without a point, and the part before the point is never rounded.
-
-    A positive amount below 10^-8 is shown as ``<0.00000001``. Amounts to pay (``side`` is ``pay``)
-    are rounded up, all others down.
-    """
+    """Returns the amount in eight digits, with the whole part never rounded. Amounts to pay
+    (``side`` is ``pay``) are rounded up, others down."""
     if amount == amount.to_integral_value():
         return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
     if 0 < amount < _SMALLEST:
@@ -120,21 +114,19 @@ def table_amount(amount: Decimal, side: Side = "receive") -> str:
 
 
 def in_places(amount: Decimal, places: int, side: Side = "receive") -> str:
-    """Returns the amount with ``places`` digits after the point. Amounts to pay (``side`` is
-    ``pay``) are rounded up, all others down."""
+    """Returns the amount with ``places`` decimals: rounded up if ``side`` is ``pay``, otherwise
+    down."""
     return _signed(f"{_rounded(amount, places, side):,f}")
 
 
 def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun: ``1 order``, ``2 orders``, ``1,204 orders``. ``noun`` is the
-    singular; the plural gets an s."""
+    """Returns a number with its noun: ``1 order``, ``1,204 orders``. ``noun`` is the singular."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @_or_nothing
 def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Returns the amount as :func:`table_amount` does, but with at most six digits after the point
-    and without trailing zeros."""
+    """Like :func:`table_amount`, with at most six decimals and without trailing zeros."""
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
@@ -155,9 +147,8 @@ def about_amount(amount: Decimal) -> str:
 
 @_or_nothing
 def difference(amount: Decimal) -> str:
-    """Returns a difference of amounts with its sign, rounded to six digits after the point:
-    ``−0.014777``, ``+2.500000``. A difference of zero is ``0``; one that is rounded to zero is
-    ``<0.000001``."""
+    """Returns a difference with its sign and six decimals, such as ``−0.014777``; ``<0.000001`` if
+    it rounds to zero."""
     if amount == 0:
         return "0"
     unit = Decimal(1).scaleb(-_TRACKER_PLACES)
@@ -179,8 +170,7 @@ def usd(value: Decimal) -> str:
 
 @_or_nothing
 def usd_market(value: Decimal) -> str:
-    """Returns a large amount in US dollars with one decimal and K, M, B or T: ``$61.8B``. Below
-    1,000 dollars it is written as :func:`usd` does."""
+    """Returns US dollars in short, such as ``$61.8B``; below 1,000 as :func:`usd`."""
     size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
@@ -192,8 +182,7 @@ def usd_market(value: Decimal) -> str:
 
 @_or_nothing
 def percent(value: Decimal) -> str:
-    """Returns a percentage with its sign: ``−0.43%``, ``<0.01%``, ``0.00%``. ``value`` is in
-    percent: 1 means one percent."""
+    """Returns a percentage with its sign, such as ``−0.43%``. A ``value`` of 1 is one percent."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -203,8 +192,8 @@ def percent(value: Decimal) -> str:
 def rate_both_ways(
     pay: Decimal, pay_symbol: str, get: Decimal, get_symbol: str
 ) -> tuple[str, str] | None:
-    """Returns two texts with the rate of a quote, one for each direction: ``1 BTC ≈ 20 ETH`` and
-    ``1 ETH ≈ 0.05 BTC``. Returns None if one of the amounts is not above zero."""
+    """Returns a quote's rate in both directions, such as ``1 BTC ≈ 20 ETH``; None unless both
+    amounts are above zero."""
     if pay <= 0 or get <= 0:
         return None
     forth = table_amount(_WIDE.divide(get, pay))
@@ -213,9 +202,8 @@ def rate_both_ways(
 
 
 def align_on_point(texts: Sequence[str]) -> list[str]:
-    """Returns the texts padded to the same width, so that the decimal points of numbers are below
-    each other. A whole number ends one column left of the points. A text that is not a number
-    (``—``, ``in price``) is aligned at the right edge."""
+    """Returns the texts padded so that their decimal points align. Texts that are no numbers align
+    right."""
     parts = [split_at_point(text) for text in texts]
     left = max((len(whole) for whole, _, number in parts if number), default=0)
     right = max((len(rest) for _, rest, number in parts if number), default=0)
@@ -227,8 +215,8 @@ def align_on_point(texts: Sequence[str]) -> list[str]:
 
 
 def split_at_point(text: str) -> tuple[str, str, bool]:
-    """Returns three values: the text before the decimal point, the point with the text after it,
-    and True if the text contains a digit. Without a digit, the whole text is the first value."""
+    """Returns the text before the decimal point, the rest, and whether there is a digit. Without
+    one, all is the first value."""
     if not any(char.isdigit() for char in text):
         return text, "", False
     whole, point, rest = text.partition(".")
@@ -249,8 +237,8 @@ def _plus(value: Decimal, size: str) -> str:
 
 
 class Elapsed(Struct, frozen=True):
-    """How long something has taken, compared with the expected time: ``text``, and ``short`` for a
-    narrow column. ``late`` is True if the expected time is over."""
+    """How long something has taken beside the expected time. ``short`` fits a narrow column;
+    ``late`` means overdue."""
 
     text: str
     short: str
@@ -269,8 +257,7 @@ def duration(seconds: float) -> str:
 
 
 def written_seconds(text: str) -> int | None:
-    """Returns the number of seconds for ``40s``, ``30m``, ``1h`` or ``2d``, as a person writes
-    them; None for any other text."""
+    """Returns the seconds in ``40s``, ``30m``, ``1h`` or ``2d``; None for other text."""
     match = _WRITTEN.fullmatch(text)
     return int(match[1]) * _SECONDS[match[2]] if match is not None else None
 
@@ -281,15 +268,13 @@ def expected(seconds: float | None) -> str:
 
 
 def expected_minutes(minutes: Decimal | float | None) -> str:
-    """Returns an expected duration with a tilde: ``~14m``; ``—`` for None. ``minutes`` is as the
-    API states it (contract 6.7, 8.17)."""
+    """Returns an expected duration, ``~14m``; ``—`` for None (contract 6.7, 8.17)."""
     return expected(None if minutes is None else float(minutes) * 60)
 
 
 def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
-    """Returns the time that has passed with the expected time, ``19m of ~27m``. Once more time has
-    passed than expected, returns only the excess: ``27m over``. Without an expected time, returns
-    only the time passed."""
+    """Returns the time passed beside the expected one, ``19m of ~27m``, or only the excess, ``27m
+    over``."""
     passed = _floored(seconds)
     if expected_seconds is None:
         return Elapsed(passed, passed, late=False)
@@ -302,8 +287,7 @@ def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
 
 
 def countdown(seconds: float) -> str:
-    """Returns the time left: ``m:ss`` below an hour, ``1h05m`` from an hour on, ``expired`` if no
-    time is left."""
+    """Returns the time left: ``m:ss``, from an hour on ``1h05m``, and at the end ``expired``."""
     if seconds <= 0:
         return EXPIRED
     whole = math.ceil(seconds)
@@ -332,16 +316,15 @@ def short_clock(moment: datetime) -> str:
 
 
 def date(moment: datetime, now: datetime) -> str:
-    """Returns the date in UTC, ``Mon 17 Nov``; followed by the year if it is not the year of
-    ``now``."""
+    """Returns the UTC date, ``Mon 17 Nov``, with the year if it differs from that of ``now``."""
     there = _utc(moment)
     text = f"{_DAYS[there.weekday()]} {there.day} {_MONTHS[there.month - 1]}"
     return text if there.year == _utc(now).year else f"{text} {there.year}"
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """Returns, for a value that may have changed since, the time in UTC at which it was read:
-    ``06:44`` if that was on the day of ``now``, otherwise ``24 Nov 06:44``."""
+    """Returns the UTC time at which a value was read, with the date unless it is the day of
+    ``now``."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)

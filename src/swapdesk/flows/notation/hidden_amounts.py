@@ -13,8 +13,7 @@ from collections.abc import Callable
 DOTS = "•••"
 """The text shown in place of an amount."""
 HIDDEN = "\ue000"
-"""The character that replaces each character of a hidden amount until the text is drawn. It occurs
-in no other text."""
+"""Stands for each character of a hidden amount until drawn; occurs in no other text."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d++(?:[.,]\d++)*+)(?P<unit>[KMBT]?)"
@@ -26,15 +25,13 @@ _COUNTED = re.compile(
     r"(?: of [\d,]+ left|(?: open| more)? (?:rows?|orders?|problems?|files?|tokens?|chains?|entries"
     r"|characters|confirmations|requests?|calls?|blocks?|gas|left|of [\d,]+ by))(?!\w)"
 )
-"""Matches the noun, such as ``orders``, after a number that is a count and therefore no amount,
-even if it has a thousands separator."""
+"""Matches the noun after a count, such as ``orders``; a count is no amount."""
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
 )
 _DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
 _NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
-"""Matches an amount after its name, such as ``amount=0.5``. Such texts occur in the URL and body of
-a request and in the history of an order."""
+"""Matches an amount after its name, such as ``amount=0.5`` in a URL."""
 _NO_SYMBOLS = frozenset(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
 )
@@ -44,28 +41,26 @@ Known = Callable[[str], bool]
 
 
 def unknown(word: str) -> bool:
-    """Returns False for every word. Passed by callers that know no symbols of tokens; a word then
-    counts as a symbol only if it has at least two capital letters."""
+    """Returns False for every word. For callers of :func:`hide_numbers` that know no token
+    symbols."""
     return False
 
 
 def without_amounts(text: str, is_symbol: Known = unknown) -> str:
-    """Returns the text with three dots in place of each amount. ``is_symbol`` recognises the
-    symbols of tokens."""
+    """Returns the text with three dots for each amount. ``is_symbol`` recognises token symbols."""
     return re.sub(f"{HIDDEN}+", DOTS, hide_numbers(hide_named_amounts(text), is_symbol))
 
 
 def hide_named_amounts(text: str) -> str:
-    """Returns the text with every amount that comes after its name, as in ``amount=0.5`` or in a
-    JSON member, replaced by ``HIDDEN``, once for each character."""
+    """Replaces each character of an amount that follows its name, as in ``amount=0.5``, by
+    ``HIDDEN``."""
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     return _NAMED_AMOUNT.sub(_named_amount, text)
 
 
 def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
-    """Returns the text with the amounts among its numbers replaced by ``HIDDEN``, once for each
-    character. A number is an amount if its own form shows it (such as ``$5`` or ``0.5``), or if a
-    token's symbol follows."""
+    """Replaces each character of the amounts in a text by ``HIDDEN``: of numbers like ``$5`` or
+    ``0.5``, and of those before a token's symbol."""
     return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 
@@ -88,8 +83,6 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _has_fraction(digits: str) -> bool:
-    """Returns True if the digits contain a decimal fraction or a thousands separator. ``127.0.0.1``
-    and ``3,4`` contain neither."""
     if _THOUSANDS.search(digits):
         return True
     return digits.count(".") == 1 or ("." in digits and "," in digits)

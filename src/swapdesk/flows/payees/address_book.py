@@ -43,45 +43,45 @@ _NOTE_LIMIT = 100
 _FILE_LIMIT = 1 << 20
 _FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
 _DECIDING = ("address", "kind", "chain", "memo", "tag", "destination_tag", "comment", "payment_id")
-"""Names of fields that decide who is paid. A field with a similar name may be a misspelling, so its
-entry is refused instead of ignoring the field."""
+"""Fields that decide who is paid. An entry with a similar field is refused, as probably
+misspelled."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class AddressBookError(ValueError):
-    """Raised if an entry is wrong or the file cannot be changed. The message is a sentence for the
-    screen."""
+    """Raised with a sentence if an entry is wrong or the file cannot be changed."""
 
 
 class BookEntry(Struct, frozen=True):
-    """One named address. ``kind`` is the kind of chain; ``chain`` is the short name of the only
-    chain that the entry is for, or None. ``memo`` is the memo that payments to the address need, or
-    None. ``own`` is True for the user's own wallet."""
+    """One named address."""
 
     name: str
     address: str
     kind: str
+    """The kind of chain."""
     chain: str | None = None
+    """The only chain that the entry is for; None for all of the kind."""
     memo: str | None = None
+    """The memo that payments to the address need."""
     note: str = ""
     own: bool = False
+    """True for the user's own wallet."""
 
     @property
     def label(self) -> str:
         return f"@{self.name}"
 
     def fits(self, kind: str, chain: str | None = None) -> bool:
-        """Returns True if the entry is for this kind of chain and for this chain. An entry without
-        a chain fits every chain of its kind; if ``chain`` is None, only the kind is compared."""
+        """Returns True if the entry is for this chain. If either chain is None, only the kind of
+        chain is compared."""
         if self.kind != kind:
             return False
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
 def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
-    """Checks a table of the file. Returns the entry, and sentences about fields that are ignored.
-    Raises AddressBookError if the entry cannot be paid, or if a field may be a misspelling of one
-    that decides who is paid."""
+    """Returns the entry in a table of the file, and sentences about ignored fields. Raises
+    AddressBookError if it cannot be paid, or for a misspelled field that decides who is paid."""
     _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
@@ -144,8 +144,7 @@ def entry_table(entry: BookEntry) -> dict[str, object]:
 
 
 def entry_toml(name: str, table: Mapping[str, object]) -> str:
-    """Returns an entry as the text of a TOML table. Raises TypeError for a value that JSON cannot
-    express, such as a date."""
+    """Returns an entry as TOML. Raises TypeError for a value that JSON cannot express."""
     lines = [f"[{name}]"]
     for field, value in table.items():
         # A JSON text without this one character is a TOML basic string.
@@ -156,9 +155,8 @@ def entry_toml(name: str, table: Mapping[str, object]) -> str:
 
 
 def with_table(text: str, name: str, table: str) -> str | None:
-    """Returns the text of the file with the table of ``name`` replaced by ``table``, or removed if
-    ``table`` is empty. Returns None if the table of ``name`` is not one contiguous block, or if
-    another entry would change."""
+    """Returns the file's text with the table of ``name`` replaced, or removed if ``table`` is
+    empty. None if the edit is not safe."""
     lines = text.splitlines(keepends=True)
     heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
     starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
@@ -180,7 +178,7 @@ def with_table(text: str, name: str, table: str) -> str | None:
 
 
 def written_entry(text: str, name: str) -> BookEntry | None:
-    """Reads one entry from the text of the file. Returns None if it is missing or wrong."""
+    """Returns an entry from the file's text; None if it is missing or wrong."""
     try:
         document = tomllib.loads(text)
         return next(
@@ -243,12 +241,11 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("dasha", "dash", None, "a friend with a Dash wallet"),
     ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
-"""The first entries of the sandbox's address book, each with name, kind of chain, memo and note."""
+"""The first entries of the sandbox's address book: name, kind of chain, memo and note."""
 
 
 def write_starters(path: Path) -> bool:
-    """Creates the sandbox's address book with its first entries. Returns False, and writes nothing,
-    if the file exists."""
+    """Creates the sandbox's address book. Returns False if the file exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
@@ -288,9 +285,8 @@ class AddressBook:
 
     @classmethod
     def load(cls, path: Path, *, sandbox: bool = False) -> AddressBook:
-        """Reads the address book. Never raises: a missing file gives an empty book, and errors are
-        in ``problems``. With ``sandbox``, a missing file is created with the entries of
-        :data:`STARTERS`."""
+        """Reads the address book and never raises; errors are in ``problems``. ``sandbox`` creates
+        a missing file."""
         if sandbox:
             write_starters(path)
         try:
@@ -328,8 +324,8 @@ class AddressBook:
         return len(self._entries)
 
     def entry(self, name: str) -> BookEntry | None:
-        """Returns the entry called ``name``, with or without ``@`` and in any case; None if there
-        is none that can be used."""
+        """Returns the usable entry called ``name``, with or without ``@``, in any case; otherwise
+        None."""
         return self._entries.get(name.removeprefix("@").lower())
 
     def missing(self, name: str) -> str:
@@ -343,8 +339,7 @@ class AddressBook:
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
-        """Returns the entries for this kind of chain and this chain, in the order of the file. None
-        means any kind or any chain."""
+        """Returns the entries for this chain, in the file's order. None means any."""
         return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
 
     def names(self, kind: str | None = None, chain: str | None = None) -> list[str]:
@@ -355,16 +350,16 @@ class AddressBook:
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:
-        """Returns the name of an address on this kind of chain; None if it has none. The address
-        must be in the form to which :func:`check_address` normalizes it."""
+        """Returns an address's name, or None. The address must be as :func:`check_address`
+        normalizes it."""
         for entry in self.entries(kind):
             if _normalized(kind, entry.address) == address:
                 return entry.name
         return None
 
     def add(self, entry: BookEntry) -> None:
-        """Appends an entry to the file. Every other byte of the file stays the same. Raises
-        AddressBookError if the entry is wrong or its name is taken."""
+        """Appends an entry to the file. Raises AddressBookError if it is wrong or its name is
+        taken."""
         checked, _ = read_entry(entry.name, entry_table(entry))
         _writable(entry.name, entry.note, _NOTE_LIMIT)
         if self._locked:
@@ -395,8 +390,7 @@ class AddressBook:
         self._change(entry, replace(entry, name=wanted))
 
     def mark_own(self, name: str, own: bool) -> None:
-        """Marks an entry as the user's own wallet if ``own`` is True; otherwise removes the mark.
-        Raises AddressBookError."""
+        """Marks an entry as the user's own wallet, or removes the mark. Raises AddressBookError."""
         entry = self._known(name)
         self._change(entry, replace(entry, own=own))
 
@@ -413,8 +407,6 @@ class AddressBook:
         return entry
 
     def _change(self, entry: BookEntry, changed: BookEntry | None) -> None:
-        """Replaces the table of ``entry`` in the file by ``changed``, or removes the table if this
-        is None. Every other byte of the file stays the same. Raises AddressBookError."""
         text = read_book(self.path)
         if written_entry(text, entry.name) != entry:
             raise AddressBookError(
@@ -435,9 +427,6 @@ class AddressBook:
 
 
 def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str:
-    """Returns the entry's new table as TOML text: with the name and the mark ``own`` of
-    ``changed``, and all other fields as they are in the file. Returns an empty text if ``changed``
-    is None."""
     if changed is None:
         return ""
     document = tomllib.loads(text)
@@ -451,15 +440,12 @@ def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str
 
 @lru_cache(maxsize=4096)
 def _normalized(kind: str, address: str) -> str:
-    """Returns the address in the form to which :func:`check_address` normalizes it. The result is
-    cached, because the addresses of all rows of a batch file are looked up."""
     return check_address(kind, address).normalized
 
 
 class EntryCheck(Struct, frozen=True):
-    """The result of checking a new entry. ``entry`` is what would be written; None if a check
-    refuses it. ``kinds`` are the kinds of chains whose addresses have this form, and ``kind`` is
-    the one used, or empty. The remaining fields are lines to show at each input."""
+    """The result of checking a new entry. ``entry`` is None if refused. ``kinds`` are the kinds of
+    chains that the address fits."""
 
     entry: BookEntry | None
     kinds: tuple[str, ...]
@@ -476,9 +462,8 @@ class EntryCheck(Struct, frozen=True):
 def check_entry(
     book: AddressBook, name: str, address: str, memo: str, kind: str = ""
 ) -> EntryCheck:
-    """Checks a new entry. ``kind`` is the kind of chain that the user chose, by default the first
-    kind that fits. A kind whose addresses may be nearly any word is used only if the user chose
-    it."""
+    """Checks a new entry. ``kind`` is the user's choice, by default the first that fits. Kinds that
+    fit nearly any word must be chosen."""
     named, address = _check_name(book, name), ungrouped(address)
     verdicts = {other_kind: check_address(other_kind, address) for other_kind in KINDS}
     kinds = tuple(other_kind for other_kind in KINDS if verdicts[other_kind].ok)

@@ -53,31 +53,30 @@ from swapdesk.wire.tokens import Token
 
 
 class RecipientCheck(Struct, frozen=True):
-    """The result of checking one address.
-
-    ``address`` is the spelling to send, empty unless the address is valid. ``label`` is its name in
-    the address book, ``@name``, or None. ``account`` is equal for all spellings of the same
-    address. ``lookalike`` is the known payee that the address imitates: its name (or short address)
-    and its address.
-
-    ``memo`` is the memo that the payment ``link`` or the address book states. ``position`` is the
-    place of the wrong character in ``text``, counted from 1. ``doubt`` is a sentence on how a
-    payment may be lost, ``memo_doubt`` on how a refund may be; the user must agree to both.
-    """
+    """The result of checking one address."""
 
     text: str
+    """The address as typed."""
     address: str
+    """The spelling to send; empty unless the address is valid."""
     label: str | None
+    """Its name in the address book, such as ``@bob``."""
     ok: bool
     lines: tuple[CheckLine, ...]
     first_use: bool = False
     lookalike: tuple[str, str] | None = None
+    """The imitated known payee: name (or short address) and address."""
     memo_label: str = "memo"
     account: str = ""
+    """Equal for all spellings of the same address."""
     memo: str | None = None
+    """The memo that the payment link or the address book states."""
     position: int | None = None
+    """The place of the wrong character in ``text``, counted from 1."""
     doubt: str = ""
+    """How a payment may be lost; the user must agree."""
     memo_doubt: str = ""
+    """How a refund may be lost; the user must agree."""
     link: LinkedPayment | None = None
 
     @property
@@ -86,8 +85,7 @@ class RecipientCheck(Struct, frozen=True):
 
     @property
     def memo_source(self) -> str:
-        """The source of ``memo`` in a few words: the payment link or an entry of the address book;
-        empty without a memo."""
+        """Where ``memo`` comes from, in a few words; empty without a memo."""
         if self.link is not None and self.link.memo:
             return THE_LINK
         return self.label or "" if self.memo else ""
@@ -98,22 +96,20 @@ _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 
 
 class MemoCheck(Struct, frozen=True):
-    """The result of checking a memo. ``memo`` is the memo to send, or None. ``used`` is False if no
-    memo can be sent on this chain.
-
-    ``doubt`` is a warning that the user must agree to: a program may have changed the memo, or the
-    address book has a different one. ``fault`` says in a few words what is wrong; empty if nothing
-    is.
-    """
+    """The result of checking a memo."""
 
     memo: str | None
+    """The memo to send."""
     waived: bool
     ok: bool
     label: str
     used: bool
+    """False if no memo can be sent on this chain."""
     lines: tuple[CheckLine, ...] = field(default=())
     doubt: str = ""
+    """A warning that the user must agree to, such as a changed memo."""
     fault: str = ""
+    """What is wrong in a few words; empty if nothing."""
 
     @property
     def problem(self) -> str:
@@ -127,9 +123,8 @@ TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
 def check_memo(
     text: str | None, waived: bool, token: Token, *, on_chain: bool = False
 ) -> MemoCheck:
-    """Checks the memo or destination tag for a payout of ``token``. If the user typed the phrase
-    ``NO MEMO``, or if ``waived`` is True (``--memo ""`` in a command), no memo is sent. An on-chain
-    swap (``on_chain``) never carries a memo."""
+    """Checks the memo of a payout of ``token``. ``waived``, or a typed ``NO MEMO``, means none.
+    On-chain swaps never carry one."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
@@ -161,9 +156,6 @@ def check_memo(
 
 
 def _no_memo(label: str, wanted: bool, unused: str, refusal: str) -> MemoCheck:
-    """Returns the check for a payout that cannot carry a memo. If the user or the chain wants one
-    (``wanted``), the payout is refused with the sentence ``refusal``; otherwise the sentence
-    ``unused`` is shown."""
     if wanted:
         line = CheckLine("refuse", refusal)
         return MemoCheck(None, False, False, label, False, (line,), fault="not used")
@@ -178,10 +170,8 @@ def check_memo_of(
     *,
     on_chain: bool = False,
 ) -> MemoCheck:
-    """Checks the memo as :func:`check_memo` does, and compares it with the memo that belongs to
-    ``recipient``. With a different memo, or none, an exchange would credit somebody else, so the
-    user must agree to a difference. An on-chain swap (``on_chain``) is refused if the recipient has
-    a memo."""
+    """Checks the memo like :func:`check_memo`. The user must agree if it differs from the
+    recipient's known memo, because an exchange would credit somebody else."""
     if on_chain:
         return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
@@ -195,8 +185,8 @@ def check_memo_of(
 
 
 def another_memo(name: str, kept: str | None, memo: str | None, token: Token) -> str:
-    """Returns the warning that ``memo`` differs from the memo ``kept`` that belongs to ``name``,
-    such as ``@bob``; empty if the two are equal or if either text is missing."""
+    """Returns the warning that ``memo`` differs from the one kept for ``name``; empty if it does
+    not."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
         return ""
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
@@ -204,9 +194,6 @@ def another_memo(name: str, kept: str | None, memo: str | None, token: Token) ->
 
 
 def _account_notes(token: Token, arrives: Decimal | None) -> tuple[CheckLine, ...]:
-    """Returns lines about what a new account needs before it can receive ``token``. The desk cannot
-    find out whether the recipient's account exists, and an exchange that cannot pay out keeps the
-    money. ``arrives`` is the amount of the payout, or None."""
     kind = ADDRESS_KINDS.get(token.chain_data.kind)
     if kind is None:
         return ()
@@ -242,13 +229,8 @@ def check_recipient(
     arrives: Decimal | None = None,
 ) -> RecipientCheck:
     """Checks whether a payout of ``token`` can go to ``text``: an address, a payment link or
-    ``@name``.
-
-    ``paid`` are the known payees, each with the number of payments. ``own_deposits`` are the
-    deposit addresses of the user's own orders, each as (kind of chain, address). ``contracts`` are
-    the token contracts on the chain. ``arrives`` is the amount of the payout, or None; it is
-    compared with the amount that a link asks for.
-    """
+    ``@name``. ``paid`` counts earlier payments by address. ``own_deposits`` are refused.
+    ``arrives`` is the payout, or None."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     if unswappable := token_refusal(token):
@@ -306,14 +288,8 @@ def check_refund(
     contracts: Collection[str] = (),
     memo: str | None = None,
 ) -> RecipientCheck:
-    """Checks whether the deposit of ``token`` can be refunded to ``text`` on its chain if the swap
-    fails. An empty address is accepted unless ``required`` is True, which it is for fixed rates and
-    some routes.
-
-    If ``memo`` is None, the memo that the payment link or the address book states is used; an empty
-    text means no memo. A refund without its memo is lost, so the user must agree to a memo that
-    differs from the stated one.
-    """
+    """Checks whether a deposit of ``token`` can be refunded to ``text``, which may be empty unless
+    ``required``. If ``memo`` is None, the known memo is used. A refund without its memo is lost."""
     if not text.strip():
         on = token.chain_data.name
         if required:
@@ -409,8 +385,8 @@ def _read(
 
 
 def link_misfit(link: LinkedPayment, token: Token) -> str:
-    """Returns a sentence that says how a payout of ``token`` differs from what the payment link
-    asks for; empty if it does not differ."""
+    """Returns how a payout of ``token`` differs from what the payment link asks for; empty if it
+    does not."""
     chain = token.chain_data
     if not pays_on(link, chain):
         if not link.kind:
@@ -433,8 +409,7 @@ def link_misfit(link: LinkedPayment, token: Token) -> str:
 
 
 def pays_on(link: LinkedPayment, chain: Chain) -> bool:
-    """Returns True if the link names ``chain``, or if it names only the kind of chain and this is
-    the kind of ``chain``."""
+    """Returns True if the link names ``chain``, or only its kind."""
     if link.kind and link.kind != chain.kind:
         return False
     if link.chain_id is not None:
@@ -461,8 +436,7 @@ def _is_contract(link: LinkedPayment, token: Token) -> bool:
 
 
 def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
-    """Returns the amount that a payment link asks for, in whole tokens; None if the link states no
-    amount."""
+    """Returns the amount that a payment link asks for, in whole tokens, or None."""
     if link.units is not None:
         return short(from_base_units(link.units, token.decimals))
     return link.amount
@@ -471,8 +445,6 @@ def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
 def _link_lines(
     link: LinkedPayment, token: Token, entry: BookEntry | None, arrives: Decimal | None
 ) -> Iterator[CheckLine]:
-    """Yields lines about what a payment link states besides its address, with warnings where the
-    payout differs."""
     chain, asked = token.chain_data, linked_amount(link, token)
     if link.kind == chain.kind == "evm" and link.chain_id is None:
         yield CheckLine("note", f"The link names no chain: this pays on {chain.name}.")
@@ -502,9 +474,8 @@ def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
 
 
 def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
-    """Returns the known payee that ``address`` imitates: the payee's name (or short address) and
-    address; None if there is none. Known payees are those of the address book and those that were
-    paid."""
+    """Returns name (or short address) and address of the known payee that ``address`` imitates, or
+    None."""
     payees = [(entry.label, entry.address) for entry in book.entries()]
     payees += [(short_address(payee), payee) for payee in paid]
     return next((known for known in payees if looks_like(address, known[1])), None)
@@ -519,16 +490,16 @@ _FOLDED = ("0x", "bc1", "ltc1")
 
 
 class Challenge(Struct, frozen=True):
-    """A question about a hidden group of characters of an address. ``group`` is the number of the
-    group, from 1, where a leading ``0x`` is no group; ``hidden`` are the positions of its
-    characters in the address. ``answer`` are these characters; ``folds`` is True if upper and lower
-    case are the same."""
+    """A question about a hidden group of characters of an address."""
 
     group: int
+    """The number of the hidden group, from 1, without a leading ``0x``."""
     of: int
     hidden: frozenset[int]
+    """The positions of the hidden characters in the address."""
     answer: str
     folds: bool
+    """True if upper and lower case are the same."""
     prefixed: bool
 
     @property
@@ -546,10 +517,9 @@ class Challenge(Struct, frozen=True):
 
 
 def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
-    """Returns the question to ask before the address in ``check`` is paid. Returns None if the
-    address was paid before, has a name in the address book, or has no middle group to hide.
-    ``seed`` is the intent's id (hexadecimal) and selects the group: nobody can foresee it, and it
-    stays the same when the screen is redrawn."""
+    """Returns the question to ask before the first payment to an address; None if the address is
+    known or too short. ``seed`` is the intent's id, which makes the hidden characters
+    unforeseeable."""
     if not check.ok or not check.address or not check.first_use or check.label is not None:
         return None
     prefix = prefix_of(check.address)
@@ -578,31 +548,29 @@ def without(address: str, hidden: frozenset[int]) -> str:
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
-    """Returns the recipients of completed orders, each with the number of payments. Only orders
-    that were confirmed at this desk count, so an order that only the service lists never makes its
-    recipient a known payee."""
+    """Returns the recipients of completed orders with their number of payments. Only orders
+    confirmed at this desk make a payee known."""
     return {payment.address: payment.times for payment in journal.orders.paid_recipients()}
 
 
 def last_paid(journal: Journal) -> Mapping[str, datetime]:
-    """Returns the recipients of :func:`paid_addresses`, each with the time of the last payment.
-    Those without a time from the service are left out."""
+    """Returns the recipients of :func:`paid_addresses` with the time of the last payment, where
+    known."""
     payments = journal.orders.paid_recipients()
     return {payment.address: payment.last for payment in payments if payment.last is not None}
 
 
 def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
-    """Returns the deposit addresses that this desk has verified, each as (kind of chain, address).
-    They must never be used as a recipient or refund address."""
+    """Returns this desk's verified deposit addresses, as (kind of chain, address). Never a
+    recipient or refund address."""
     return journal.orders.released_deposits()
 
 
 def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
-    """Returns a function that checks a recipient by :func:`check_recipient`, using what this desk
-    knows at the time of the call. If the journal cannot be read, only the address book is used;
-    that is safe, because no payment can be confirmed without the journal."""
+    """Returns a function that checks a recipient with what this desk knows at that moment. Without
+    the journal, only the address book is used."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}
@@ -623,6 +591,5 @@ def payee_check(
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
-    """Returns the token contracts on the chain of ``token``. Money sent to a token contract is
-    lost."""
+    """Returns the token contracts on the chain of ``token``. Money sent to one is lost."""
     return catalog.rows.contracts_on(token.chain_data.short_name)

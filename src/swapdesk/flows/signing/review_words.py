@@ -33,8 +33,8 @@ NOTHING_SIGNED = "Nothing of this was signed."
 
 
 class Moved(Struct, frozen=True):
-    """What one holder gains or loses in a simulation. ``amounts`` are (amount, token symbol) pairs;
-    an amount that leaves the holder is negative. ``yours`` is True for the signing account."""
+    """What one holder gains or loses in a simulation, as (amount, symbol) pairs, negative for a
+    loss. ``yours`` is True for the signing account."""
 
     holder: str
     yours: bool
@@ -42,8 +42,7 @@ class Moved(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """The names that the screen shows in place of the agent's codes, for the signing account, the
-    quote's provider, the chain's native coin and the chain. A name that is empty or None replaces
+    """The names that the screen shows in place of the agent's codes. An empty name replaces
     nothing."""
 
     wallet: str = ""
@@ -55,8 +54,8 @@ class Names(Struct, frozen=True):
 
 
 def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
-    """Returns the fields of a review as rows for the screen, in their order. A confirmed value is
-    shortened if it only repeats the signed value."""
+    """Returns the fields of a review as screen rows. A confirmed value that only repeats the signed
+    value is shortened."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
     for line in review.lines:
@@ -80,9 +79,6 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Returns the rows with the parts of a permit's signature merged into one row, provided that
-    every part agrees with what was confirmed. The parts are either those of a signature made before
-    or all empty. In the first case the merged row includes the permit's deadline."""
     parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
     if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
@@ -106,9 +102,6 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Returns the text of the confirmed value of a line, shortened if it only repeats the signed
-    value. ``own`` is the account's address, written as in the review's lines; ``wallet`` is the
-    account's name."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -132,12 +125,9 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """Returns the counts of a review's fields in words: ``10 of 11 fields agree, 1 is not in the
-    quote: App data. None contradicts it.``
-
-    ``promise`` is the word for what the user confirmed, such as ``quote``. A field may also agree
-    with the chain, or with a limit that the desk sets. The fields are those of :func:`match_rows`.
-    """
+    """Returns how many fields agree, in words: ``10 of 11 fields agree, 1 is not in the quote: App
+    data. None contradicts it.`` ``promise`` is the word for what was confirmed, such as
+    ``quote``."""
     rows = match_rows(review, Names())
     total = len(rows)
     equal = sum(row.match is Match.EQUAL for row in rows)
@@ -157,8 +147,6 @@ _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
 
 
 def _counted(names: Sequence[str]) -> list[str]:
-    """Returns each name once. Names that differ only in the number of their payment become one name
-    with a count, such as ``Memo (3 times)``."""
     counts: dict[str, list[str]] = {}
     for name in names:
         numbered = _NUMBERED.match(name)
@@ -170,15 +158,15 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Returns the names of the fields with which no confirmed value can be compared. Important
-    fields (with ``weight``) come before those that are only a label."""
+    """Returns the fields with no confirmed value to compare, important ones (with ``weight``)
+    first."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
-    """Returns what each holder gains or loses in the review's simulation, the signing account
-    first. Empty if there was no simulation."""
+    """Returns what each holder gains or loses in the simulation, the signing account first; empty
+    without a simulation."""
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}
@@ -196,9 +184,6 @@ def moved(review: Review, names: Names) -> tuple[Moved, ...]:
 
 
 def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
-    """Returns the amount of a balance change and the token's symbol. The amount is in whole tokens,
-    or in base units if the token's decimals are unknown. The native coin's symbol comes from
-    ``names``, because the agent does not know it."""
     coin = change.contract is None and change.decimals is None and names.coin
     decimals = names.coin_decimals if coin else change.decimals
     if decimals is None:
@@ -208,8 +193,8 @@ def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
 
 
 def digest_groups(digest: str) -> tuple[str, ...]:
-    """Returns the two halves of a digest, each as text in groups of four hexadecimal digits. The
-    first half begins with ``0x``."""
+    """Returns the two halves of a digest in groups of four hexadecimal digits; the first begins
+    with ``0x``."""
     body = digest.removeprefix("0x")
     groups = [body[at : at + 4] for at in range(0, len(body), 4)]
     half = (len(groups) + 1) // 2
@@ -227,8 +212,7 @@ PAID_BELOW = "who is paid below"
 
 
 class PaymentRow(Struct, frozen=True):
-    """One payment of a review in one row: ``amount`` with its symbol, ``payee`` as an address in
-    groups of characters, and ``promised``, the words that say whose deposit is paid."""
+    """One payment of a review in one row. ``promised`` says whose deposit it pays."""
 
     amount: str
     payee: str
@@ -238,9 +222,8 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Splits the rows of a review into field rows and payment rows, one for each payment. Field
-    rows that several payments have in common are merged into one. With fewer payments than
-    :data:`FEWEST`, returns all rows unchanged as field rows, and no payment rows."""
+    """Splits the rows of a review into field rows and payment rows, one for each payment. Fewer
+    than :data:`FEWEST` payments stay field rows."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:
@@ -259,8 +242,6 @@ def folded(
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:
-    """Returns the name of a row's field without its payment number, and that number as text, empty
-    if the field has none."""
     numbered = _NUMBERED_FIELD.match(row.field)
     return (row.field, "") if numbered is None else (numbered[1], numbered[2] or numbered[3])
 
@@ -292,9 +273,6 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Merges rows of numbered fields that have the same name, signed value and confirmed value into
-    one row that states their count, such as ``Memo, 3 times``. Returns the merged and all other
-    rows."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

@@ -52,9 +52,8 @@ A = TypeVar("A")
 
 
 class FlowStep(Struct, frozen=True):
-    """One step of a session, as a screen lists it. ``name`` is short, such as ``sign 1 permit``.
-    ``state`` is None before the step begins, SENT while it runs, DONE once it is done and REFUSED
-    if it failed."""
+    """One step of a session. ``state`` is None before the step begins, SENT while it runs, DONE
+    after it, REFUSED if it failed."""
 
     name: str
     state: State | None = None
@@ -80,15 +79,12 @@ _CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
 
 
 def _sent(signed: SignedTransaction) -> bool:
-    """True if a node has confirmed that it has the transaction, or if the transaction was executed
-    and failed."""
     return signed.state is State.SENT or signed.code == "FAILED"
 
 
 def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
-    """Returns one step for each name. Steps before index ``at`` are done, and steps after it have
-    not begun. The step at ``at`` is in progress, or refused if the session's outcome is a
-    refusal."""
+    """Returns one step for each name: done before index ``at``, not begun after it, and in progress
+    or refused at it."""
     failed = session.outcome is not None and session.outcome.refused
     now = State.REFUSED if failed else State.SENT
     return tuple(
@@ -113,8 +109,8 @@ def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
 
 
 def transaction_brief(session: SigningSession[Any]) -> str | None:
-    """Returns a few words that say where the money of the session's transaction is; None while it
-    is in the wallet."""
+    """Returns a few words on where the money of the session's transaction is; None while it is in
+    the wallet."""
     signed = session.signed
     if signed is None or signed.state is State.REFUSED:
         return None
@@ -128,11 +124,8 @@ def promise_ended(session: SigningSession[Any]) -> str:
 
 
 class SigningKind(Struct, Generic[A], frozen=True):
-    """One kind of work that asks for signatures, such as a swap or a revocation.
-
-    Fields that are functions are called with the session; those that report its state may raise
-    JournalUnavailable. The defaults suit work that consists of a single transaction.
-    """
+    """One kind of work that asks for signatures, such as a swap. Functions are called with the
+    session and may raise JournalUnavailable. The defaults suit a single transaction."""
 
     noun: str
     """The word for the work, such as ``swap``."""
@@ -174,9 +167,8 @@ class SigningKind(Struct, Generic[A], frozen=True):
 
 
 class SigningSession(Watch, Generic[A]):
-    """One piece of work that is signed, from its beginning to its outcome. ``about`` says what the
-    work is about, in a form that depends on ``kind``. ``changed`` is called after every change that
-    is to be shown. A transaction counts as final after ``confirmations`` blocks."""
+    """One piece of work that is signed. ``about`` depends on ``kind``. ``changed`` is called after
+    every visible change. A transaction is final after ``confirmations`` blocks."""
 
     def __init__(
         self,
@@ -250,14 +242,12 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def amount(self) -> Decimal:
-        """The amount that the session pays, in whole tokens. For a group, the amount of the
-        signature that is being made now."""
+        """The amount to pay, in whole tokens; for several orders, that of the current signature."""
         return self.kind.pays(self)[0] if self.turn is None else self.turn.need.amount
 
     @property
     def against(self) -> str:
-        """What the session pays, in a few words, such as ``your smart account`` or ``3
-        deposits``."""
+        """What the session pays, such as ``your smart account`` or ``3 deposits``."""
         turn = self.turn
         if turn is None:
             return self.kind.pays(self)[1]
@@ -265,13 +255,12 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def order_id(self) -> str | None:
-        """The id of the order; None before there is one. Raises JournalUnavailable."""
+        """The order's id; None before there is one. Raises JournalUnavailable."""
         return self.kind.order_id(self)
 
     @property
     def doing(self) -> str:
-        """A sentence about what the work is doing while no answer is awaited. Raises
-        JournalUnavailable."""
+        """A sentence on the work while no answer is awaited. Raises JournalUnavailable."""
         if self.transaction is not None:
             return self.following(self.transaction)
         doing = self.kind.doing(self)
@@ -291,8 +280,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def waits(self) -> bool:
-        """True if the work waits for the trader, either for an answer to a review or for the pass
-        phrase."""
+        """True while the trader has to answer a review or give the pass phrase."""
         return self.stage in (Stage.REVIEW, Stage.LOCKED)
 
     @property
@@ -301,14 +289,13 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work has reached the step that it was asked to reach, and stopped there
-        without a failure. Pressing a key continues it."""
+        """True if the work stopped as requested, without a failure; a keypress continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
     def replaceable(self) -> bool:
-        """True if the waiting transaction can be replaced: it is on an EVM chain, not in a block
-        yet, and no replacement is being asked for."""
+        """True if the waiting transaction can be replaced: on an EVM chain, in no block yet, with
+        no replacement requested."""
         transaction = self.transaction
         if (
             transaction is None
@@ -321,8 +308,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """The number of the signature that the open review is for, from 1, and the total number of
-        signatures. None for a transaction, and for a group that needs only one signature."""
+        """The number of the signature under review, from 1, and the total; None for a transaction
+        and for a single signature."""
         if self.turn is not None:
             return None if self.turn.total < 2 else (self.turn.number, self.turn.total)
         payload = self.payload
@@ -361,8 +348,8 @@ class SigningSession(Watch, Generic[A]):
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
-        """Shows the review, waits for the trader and returns the answer; None if the trader
-        refuses. Raises NotAgreed if the review expires or is withdrawn before the answer."""
+        """Shows the review and returns the trader's answer; None if the trader refuses. Raises
+        NotAgreed if the review expires or is withdrawn."""
         answer: asyncio.Future[Agreed | None] = asyncio.get_running_loop().create_future()
         self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
@@ -382,8 +369,6 @@ class SigningSession(Watch, Generic[A]):
                 self._changed()
 
     def _withdraw(self) -> None:
-        """Closes the open review without an answer, because the work ended or shows a different
-        review."""
         if self._answer is not None:
             self._answer.cancel()
             self.review = self._answer = None
@@ -415,8 +400,8 @@ class SigningSession(Watch, Generic[A]):
         self._changed()
 
     def says(self, busy: str, *, wallet: str = "") -> None:
-        """Sets the sentence that says what the work is doing now. ``wallet`` names the paying
-        account; if it is empty, the name stays as it is."""
+        """Sets the sentence on what the work is doing. ``wallet`` names the paying account; an
+        empty name changes nothing."""
         self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
@@ -429,13 +414,13 @@ class SigningSession(Watch, Generic[A]):
     # What the trader says
 
     def agree(self, review_id: str, phrase: str | None = None) -> bool:
-        """Records that the trader agrees to the review with this id. ``phrase`` is what the trader
-        typed if the review asks for a phrase. Returns False if that review is no longer open."""
+        """Records the trader's consent. ``phrase`` is what the trader typed, if asked. Returns
+        False if that review is no longer open."""
         return self._say(review_id, Agreed(phrase))
 
     def refuse(self, review_id: str) -> bool:
-        """Records that the trader refuses the review with this id, so that the work ends and
-        nothing more is signed. Returns False if that review is no longer open."""
+        """Records the trader's refusal, so that nothing more is signed. Returns False if that
+        review is no longer open."""
         return self._say(review_id, None)
 
     def _say(self, review_id: str, answer: Agreed | None) -> bool:
@@ -449,8 +434,8 @@ class SigningSession(Watch, Generic[A]):
     # The pass phrase of a live wallet
 
     async def passphrase(self, said: str = "") -> Secret:
-        """Asks the trader for the pass phrase and returns it. ``said`` is why the last one did not
-        suffice; empty the first time."""
+        """Asks the trader for the pass phrase. ``said`` is why the last one did not suffice; empty
+        the first time."""
         self.said = said
         self._phrase = asyncio.get_running_loop().create_future()
         self._changed()
@@ -461,8 +446,7 @@ class SigningSession(Watch, Generic[A]):
             self._changed()
 
     def unlock(self, phrase: Secret) -> bool:
-        """Passes the pass phrase to the work that waits for it. Returns False if no work waits for
-        it."""
+        """Passes the pass phrase to the work that waits for it. Returns False if none does."""
         if self._phrase is None or self._phrase.done():
             return False
         self._phrase.set_result(phrase)
@@ -470,8 +454,8 @@ class SigningSession(Watch, Generic[A]):
 
 
 class RunningSignings:
-    """The signing sessions of a desk, by id. ``changed`` is called with a session's id after every
-    change that is to be shown."""
+    """The signing sessions of a desk, by id. ``changed`` is called with the id after every visible
+    change."""
 
     def __init__(self, desk: Desk, changed: Callable[[str], object]) -> None:
         self.desk = desk
@@ -485,8 +469,7 @@ class RunningSignings:
 
     @property
     def open(self) -> list[SigningSession[Any]]:
-        """The sessions that have not ended, sorted by the ``rank`` of their kinds; within one kind
-        the oldest comes first."""
+        """The sessions that have not ended, by the ``rank`` of their kinds, then oldest first."""
         sessions = (session for session in self._sessions.values() if not session.over)
         return sorted(sessions, key=lambda session: session.kind.rank)
 
@@ -507,8 +490,8 @@ class RunningSignings:
         called: str = "",
         notice: str = "",
     ) -> SigningSession[A]:
-        """Returns the session with this id: the existing one if it has not ended or its kind can be
-        continued, otherwise a new one. The work itself is done by :meth:`run`."""
+        """Returns the session with this id: the existing one if open or continuable, otherwise a
+        new one. :meth:`run` does the work."""
         known = self._sessions.get(id_)
         if known is not None and (kind.goes_on or not known.over):
             known.asked = known.asked or asked
@@ -533,9 +516,8 @@ class RunningSignings:
         return session
 
     async def run(self, session: SigningSession[Any]) -> Outcome | None:
-        """Begins or continues the work of a session and returns its outcome. Returns None if
-        another desk does the work, or if this desk is doing it already. If the run is cancelled,
-        the journal still has everything that was recorded, so the work can be continued."""
+        """Begins or continues a session's work. Returns None if this or another desk is doing it
+        already. A cancelled run can be continued."""
         if self.working(session):
             return None
         if session.over and not session.kind.goes_on:
@@ -566,9 +548,8 @@ async def is_shut(wallet: LocalWallet, address: str) -> bool:
 
 
 async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
-    """Unlocks the wallet unless the account at ``address`` can sign already. In the sandbox this is
-    tried once, whatever the result. In a live profile the session asks for the pass phrase until
-    the account can sign. Raises WalletError."""
+    """Unlocks the wallet unless the account can sign already. A live profile asks for the pass
+    phrase until it can. Raises WalletError."""
     if not await is_shut(wallet, address):
         return
     if not wallet.live:
@@ -589,9 +570,9 @@ _NOTHING = "Nothing more was signed."
 
 
 async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
-    """Proposes, signs and sends a replacement of the session's waiting transaction. Returns a
-    sentence if there was no replacement or its result is undecided. Returns None if no transaction
-    waited, if the trader did not agree, or if the session shows the result itself."""
+    """Replaces the session's waiting transaction. Returns a sentence if that failed or is
+    undecided; None if no transaction waited, the trader refused, or the session shows the
+    result."""
     waiting, kind = session.transaction, replacement.kind
     if waiting is None or not session.replaceable:
         return None

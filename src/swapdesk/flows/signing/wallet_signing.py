@@ -69,10 +69,9 @@ def nothing_paid(_: SigningSession[Any]) -> tuple[Decimal, str]:
 async def carry_out(
     session: SigningSession[Any], propose: Callable[[], Awaitable[Step | Outcome]]
 ) -> Outcome:
-    """Shows the review of the step that ``propose`` returns; once the trader agrees, signs and
-    sends it, and returns the outcome. A step that an earlier run signed is only sent. If the chain
-    or the wallet changed after the review, a new review is shown. Raises WalletError, NotAgreed,
-    NotSignable and JournalUnavailable."""
+    """Shows the review of the proposed step; once the trader agrees, signs and sends the step. A
+    step that an earlier run signed is only sent. Raises WalletError, NotAgreed, NotSignable and
+    JournalUnavailable."""
     looks = 0
     while True:
         step = await propose()
@@ -101,12 +100,8 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome | None]],
     again: str,
 ) -> Outcome | None:
-    """Opens the keys of an account, runs ``work`` and returns its outcome; None if ``work``
-    returned None. If the work fails, the outcome names the key that the trader presses next.
-
-    Work that an earlier run left open is already signed, so it runs without opening the keys.
-    ``account`` is an address; ``again`` tells the trader how to repeat the request.
-    """
+    """Opens the account's keys and returns the outcome of ``work``. The keys stay locked for work
+    that an earlier run signed. ``again`` tells the trader how to repeat the request."""
     try:
         if session.asked:
             await open_keys(desk.wallet, account, session)
@@ -160,13 +155,9 @@ async def propose_revocation(
     allowance: Allowance,
     watch: Watch | None = None,
 ) -> Step:
-    """Returns the step that ends an allowance. The step has a review to sign, or the transaction
-    that an earlier run signed and that is still under way. Signs nothing.
-
-    If the step's outcome is done, the allowance is over. If it is refused, the allowance still
-    stands; ``hash`` then names a transaction that may have cost gas. ``watch`` is notified of
-    progress. Raises WalletError.
-    """
+    """Returns the step that ends an allowance, signing nothing. If its outcome is refused, the
+    allowance still stands, and ``hash`` names a transaction that may have cost gas. Raises
+    WalletError."""
     client = await wallet.client()
     name = revocation_id(account, link, allowance)
     earlier = of_name(await client.transactions(), name)
@@ -193,8 +184,6 @@ async def _ended(came: Delivered) -> Outcome:
 async def _payload(
     client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
 ) -> TransactionPayload | SolanaPayload:
-    """Returns the payload that ends an allowance. On Solana it ends every delegation of the
-    token."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
         return await client.solana_revocation(account.address, link.name, token)
@@ -202,8 +191,8 @@ async def _payload(
 
 
 def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:
-    """Returns the name of a revocation in the wallet's records, made of account, chain, token and
-    spender, like ``revoke 0x… base 0x… 0x…``."""
+    """Returns the name of a revocation in the wallet's records, like ``revoke 0x… base 0x…
+    0x…``."""
     kept = " permit2" if allowance.permit2 else ""
     token = allowance.token.contract
     return f"revoke {account.address} {link.name} {token} {allowance.spender}{kept}"

@@ -76,14 +76,12 @@ _PAID = {
 
 
 async def _no_passphrase() -> None:
-    """Does nothing, so that the keys stay locked. Used where no person can be asked for the pass
-    phrase."""
+    """Leaves the wallet locked, where nobody can be asked for the pass phrase."""
 
 
 class NewPayee(Struct, frozen=True):
-    """A question to the user, because calls would be paid to a new payee or in a new token.
-    ``lines`` say what changes. The user agrees by typing ``phrase``; later calls to ``payee`` are
-    then paid without a question."""
+    """A question to the user: calls would be paid to a new payee or in a new token. The user agrees
+    by typing ``phrase``, once for each ``payee``."""
 
     payee: str
     lines: tuple[str, ...]
@@ -95,9 +93,8 @@ async def _nobody(asked: NewPayee) -> bool:
 
 
 class CallPayer:
-    """Pays API calls from the first EVM account of the wallet. ``told`` is called with a sentence
-    when a price is paid for the first time. ``unlock`` opens the keys of a live wallet. ``consent``
-    asks the user about a new payee and returns True if the user agrees."""
+    """Pays API calls from the wallet's first EVM account. ``told`` is called when a price is paid
+    for the first time. ``consent`` asks about a new payee; True means yes."""
 
     def __init__(
         self, wallet: Callable[[], LocalWallet], clock: Clock, told: Callable[[str], None]
@@ -115,8 +112,8 @@ class CallPayer:
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """Signs the payment of one call. Returns the value of the HTTP header that carries the
-        payment, and a record of the payment. Raises NotPaid."""
+        """Signs the payment of one call. Returns the value of its HTTP header, and a record of the
+        payment. Raises NotPaid."""
         if required.reason and not required.ways:
             raise NotPaid(f"the payment was not taken: {required.reason}", "NOT_PAID", LOOK)
         if required.problem:
@@ -134,9 +131,8 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the payment with ``taken`` read from the chain: True if the payment was
-        executed, None if the node did not answer. Returns it unchanged if the wallet has no node of
-        its chain."""
+        """Returns the payment with ``taken`` read from the chain, None if the node did not answer.
+        Unchanged if the wallet has no node."""
         link = next(
             (
                 candidate
@@ -215,8 +211,8 @@ class CallPayer:
         return account
 
     async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
-        """Asks the user about a new payee or token. Raises NotPaid if the user does not agree, and
-        NotSignable if the review asks for a phrase for a different reason."""
+        """Asks the user about a new payee or token. Raises NotPaid without consent, and NotSignable
+        if the review asks for another phrase."""
         codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
@@ -249,9 +245,6 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """Builds the payment of one call and has the agent review it. The payment is not signed
-        yet; its validity begins now and lasts as long as ``terms`` say. Returns the review and the
-        payment."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -274,9 +267,6 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """Returns (terms, chain, token): the first of the offered payment terms whose token the desk
-    knows, the token's chain, and the token. Raises NotPaid if no token is known, or if the chain
-    has no node."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):
@@ -286,9 +276,6 @@ def _way(
 
 
 def _link(known: CallAsset, wallet: LocalWallet) -> ChainLink:
-    """Returns the chain of ``known``, a token that calls are paid in. The chain is the one that the
-    wallet already uses, or one made from the node that the configuration names. Raises NotPaid if
-    no node is configured or its connection is not private."""
     for link in wallet.links:
         if link.chain_id == known.chain_id:
             return link

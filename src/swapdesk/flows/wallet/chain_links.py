@@ -36,14 +36,14 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Returns (provider, key) pairs: the Solana keys by which providers sign their half of a swap
-    in a running sandbox. ``ready`` is the sandbox's message that it has started."""
+    """Returns (provider, Solana key) pairs: with these keys the providers of a running sandbox
+    sign. ``ready`` is the sandbox's start message."""
     return tuple((str(maker["provider"]), str(maker["key"])) for maker in ready.get("makers", ()))
 
 
 def no_node(settings: Settings, chain: Chain) -> str:
-    """Returns words that say that ``chain`` has no node, without a full stop. In a live profile
-    they also say where in the configuration to set one."""
+    """Returns words that say that ``chain`` has no node and, in a live profile, where to configure
+    one. Without a full stop."""
     if not settings.live:
         return f"this sandbox has no node of {chain.name}"
     where = f"[profiles.{settings.profile.value}.rpc]"
@@ -51,8 +51,8 @@ def no_node(settings: Settings, chain: Chain) -> str:
 
 
 def is_private_node(url: str) -> bool:
-    """True if the connection to a node cannot be read or changed on its way: the URL is https, or
-    http to this machine."""
+    """True if nobody can read or change the connection to a node: https, or http to this
+    machine."""
     from swapdesk.client.credentials import is_loopback
 
     try:
@@ -66,9 +66,8 @@ def is_private_node(url: str) -> bool:
 def live_links(
     settings: Settings, chain_of: Callable[[str], Chain | None]
 ) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """Returns the chains whose nodes are set in ``[profiles.NAME.rpc]``, and a sentence for each
-    entry that cannot be used. ``chain_of`` returns a chain as the service describes it, None if the
-    service does not know it."""
+    """Returns the chains with a usable node in ``[profiles.NAME.rpc]``, and a sentence for each
+    unusable entry. ``chain_of`` returns None for an unknown chain."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
         chain = chain_of(name)

@@ -55,8 +55,8 @@ token list are taken."""
 
 
 class ChainTokens:
-    """The verified tokens of each chain. A chain is found by its short name, ignoring case. If
-    ``catalog`` is None, there are no tokens, and a chain's short name serves as its name."""
+    """The verified tokens of each chain, by its short name, ignoring case. No tokens if ``catalog``
+    is None."""
 
     def __init__(self, catalog: Catalog | None) -> None:
         self._catalog = catalog
@@ -66,8 +66,8 @@ class ChainTokens:
         return chain_data.name if chain_data is not None else chain
 
     async def called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
-        """Returns the tokens of a chain that have a known price and one of these symbols. If
-        several tokens share a symbol, only the first is returned."""
+        """Returns the tokens of a chain that have a known price and one of these symbols, one for
+        each symbol."""
         assets: dict[str, Asset] = {}
         for asset, price in await self.priced(chain):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
@@ -79,9 +79,8 @@ class ChainTokens:
         return [asset for asset, _ in await self.priced(chain)]
 
     async def priced(self, chain: str) -> list[tuple[Asset, Decimal | None]]:
-        """Returns the native coin of a chain, then its tokens, each with its price in USD; the
-        price is None if unknown. The tokens that API calls are paid in are included even if the
-        token list lacks them."""
+        """Returns the native coin of a chain, then its tokens, each with its USD price or None.
+        Tokens that pay API calls are always included."""
         catalog = self._catalog
         if catalog is None:
             return []
@@ -114,8 +113,8 @@ T = TypeVar("T")
 
 
 class Holding(Struct, frozen=True):
-    """The balance of one token. ``amount`` is in whole tokens, None if the token's contract did not
-    answer. ``usd`` is the value of the whole amount, None if the token has no known price."""
+    """The balance of one token in whole tokens, None if its contract did not answer. ``usd`` is
+    None without a known price."""
 
     PRINTED: ClassVar = {
         "symbol": "asset.symbol", "contract": "asset.contract", "decimals": "asset.decimals",
@@ -128,8 +127,7 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account on one chain. ``smart`` is None for the balances of the account
-    itself."""
+    """The balances of one account, or of its smart account ``smart``, on one chain."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -153,14 +151,13 @@ class ChainHoldings(Struct, frozen=True):
 
     @property
     def place(self) -> tuple[str, str]:
-        """The address of the account and the short name of the chain, as (address, chain)."""
+        """The account's address and the chain's short name."""
         return (self.account.address, self.chain)
 
 
 class ChainAllowances(Struct, frozen=True):
-    """The allowances of one account on one chain: who may take which of its tokens. If ``complete``
-    is False, there may be more allowances than are listed. ``problem`` says why the chain could not
-    be read, None if it was; ``next`` says who acts next."""
+    """Who may take which tokens of one account on one chain. If ``complete`` is False, there may be
+    more. ``problem`` is None if the chain was read."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "chain": "chain", "problem": "problem",
@@ -177,10 +174,9 @@ class ChainAllowances(Struct, frozen=True):
 
 
 class ChainReader(Struct, frozen=True):
-    """Reads accounts on their chains, by asking the wallet agent. If the agent refuses, for example
-    because the node does not answer, the result has a ``problem``; any other failure is raised as
-    WalletError. ``place`` names the section of the configuration that has the nodes, None in the
-    sandbox."""
+    """Reads accounts by asking the wallet agent. If the agent refuses, the result has a
+    ``problem``; other failures raise WalletError. ``place`` is the configuration section with the
+    nodes, None in the sandbox."""
 
     client: WalletClient
     tokens: ChainTokens
@@ -254,7 +250,6 @@ class ChainReader(Struct, frozen=True):
 
 
 def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
-    """Returns the prices by token contract; the key None is the native coin."""
     return {asset.contract: price for asset, price in priced}
 
 
@@ -264,8 +259,7 @@ def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """Returns the result of ``read``. If the node does not answer, ``read`` is called a second
-    time, which is safe because reading changes nothing."""
+    """Returns the result of ``read``, which is tried again once if the node does not answer."""
     try:
         return await read()
     except Refused as refused:
@@ -275,9 +269,8 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """What the sandbox's faucet did: ``given`` is the number of transfers that it sent.
-    ``problems`` has a sentence for each transfer that failed. Such a transfer may have been sent
-    all the same; only play money is at stake, and the next reading shows the balance."""
+    """The transfers that the sandbox's faucet sent. A transfer listed in ``problems`` may have been
+    sent all the same."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
@@ -292,9 +285,8 @@ GIFT_SECONDS = 0.5
 
 
 async def outcome(work: asyncio.Task[T]) -> T:
-    """Waits for work that several callers share, and returns its result. If one caller is
-    cancelled, the work goes on. Raises AgentGone if the work itself was cancelled, which happens
-    when the wallet is closed."""
+    """Waits for work shared by several callers and returns its result; a cancelled caller does not
+    stop it. Raises AgentGone if the work itself was cancelled."""
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -305,8 +297,8 @@ async def outcome(work: asyncio.Task[T]) -> T:
 
 
 class LocalWallet:
-    """The wallet of one profile, with its agent. Every method that needs the agent raises
-    WalletError if the agent refuses or cannot be reached."""
+    """The wallet of one profile. Methods that need the agent raise WalletError if it refuses or
+    cannot be reached."""
 
     def __init__(
         self,
@@ -318,10 +310,9 @@ class LocalWallet:
         makers: Sequence[tuple[str, str]] = (),
         program: Sequence[str] = AGENT,
     ) -> None:
-        """Makes the wallet without starting its agent. Without ``links`` no chain can be read, and
-        without ``catalog`` no tokens are known. ``makers`` are (provider, key) pairs; a Solana
-        transaction may already have the signatures of these keys. ``program`` has the Python
-        arguments that start the agent."""
+        """Makes the wallet without starting its agent. ``makers`` are (provider, Solana key) pairs
+        whose signatures a transaction may already have. ``program`` has the Python arguments that
+        start the agent."""
         self.settings = settings
         self.links = tuple(links)
         self.makers = tuple(makers)
@@ -345,27 +336,25 @@ class LocalWallet:
 
     @property
     def known(self) -> Accounts | None:
-        """The accounts as the agent last reported them; None if no agent has been started."""
+        """The accounts as last reported; None if no agent has been started."""
         return None if self._client is None else self._client.accounts
 
     @property
     def locks_in(self) -> float | None:
-        """The seconds until the agent locks the keys if nobody uses them; None if they are locked
-        now."""
+        """Seconds until unused keys are locked; None if they are locked now."""
         if self._client is None or self._client.gone or not self._client.accounts.unlocked:
             return None
         return max(0.0, self._used + AUTO_LOCK_SECONDS - self._clock.monotonic())
 
     @property
     def has_records(self) -> bool:
-        """True if the file with the wallet's signing records exists. Without the file, nothing is
-        known about earlier payments."""
+        """True if the wallet's signing records exist. Without them, earlier payments are
+        unknown."""
         return (self.settings.places.keys / RECORDS).is_file()
 
     async def client(self) -> WalletClient:
-        """Returns the client of the agent; starts the agent if none is running. Each call restarts
-        the time after which the agent locks the keys. Raises DeskReadsOnly if this desk was started
-        read-only."""
+        """Returns the client of the agent, which is started if needed, and restarts the idle time
+        before locking. Raises DeskReadsOnly if this desk was started read-only."""
         if self.settings.reads_only:
             raise DeskReadsOnly("this desk only reads, so the keys stay closed")
         async with self._starting:
@@ -404,9 +393,8 @@ class LocalWallet:
         return await (await self.client()).read_accounts()
 
     async def unlock(self, passphrase: Secret | None = None) -> tuple[UnusableKey, ...]:
-        """Opens the keys and returns those that did not open, each with the reason. With
-        ``passphrase`` None, the sandbox uses its stored pass phrase and a live wallet raises
-        ValueError."""
+        """Opens the keys and returns those that did not open. With ``passphrase`` None, the sandbox
+        uses its stored one and a live wallet raises ValueError."""
         return await (await self.client()).unlock(self._phrase(passphrase))
 
     def _phrase(self, passphrase: Secret | None) -> Secret:
@@ -424,9 +412,8 @@ class LocalWallet:
         return await (await self.client()).create(kind, name, phrase)
 
     async def prepare_sandbox(self) -> tuple[Account, ...]:
-        """Creates the first account of each kind if the wallet has none, and returns the new
-        accounts. Does nothing in a live profile, while another desk has the wallet, or if a key
-        file is unusable. Callers that call it at the same time get the same result."""
+        """Creates and returns the first account of each kind if the wallet has none. Does nothing
+        in a live profile or while another desk has the wallet."""
         if self.live:
             return ()
         return await outcome(self._preparing.begin(self._prepare))
@@ -442,9 +429,8 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy and returns its status. A change that only makes the policy
-        stricter needs no pass phrase. For any other change the sandbox uses its stored pass phrase,
-        and a live wallet without ``passphrase`` raises Refused with code ``passphrase_needed``."""
+        """Sets the spending policy. In the sandbox, or for a stricter policy, ``passphrase`` may be
+        None; otherwise None raises Refused (code ``passphrase_needed``)."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -461,9 +447,8 @@ class LocalWallet:
         account: Account | None = None,
         heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
     ) -> tuple[ChainHoldings, ...]:
-        """Returns the balances of all accounts, or of ``account`` alone, on every chain of their
-        kind. All chains are read concurrently. ``heard`` is called at the start and after each
-        chain's answer, always with the complete list in the same order."""
+        """Returns the balances of all accounts, or of ``account`` alone. ``heard`` is called at the
+        start and after each chain's answer with the complete list."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         holdings = [
@@ -480,23 +465,22 @@ class LocalWallet:
         return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """Records that the faucet is sending a token to an account that had none of it. ``held``
-        names the account and chain; ``contract`` is None for the native coin."""
+        """Records that the faucet is sending a token (None: the native coin) to an account that had
+        none of it."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
-        """True if the faucet may still be sending this token to the account, so that a balance read
-        now may be too low. ``contract`` is None for the native coin."""
+        """True if the faucet may still be sending this token (None: the native coin), so that the
+        balance may be too low."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
-        """Records that the faucet's transfer of a token is over: it has arrived, or the wait for it
-        has ended. ``contract`` is None for the native coin."""
+        """Records that the faucet's transfer has arrived, or that the wait for it is over."""
         self._given.get((address, chain), set()).discard(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
-        """Returns the balances of an account on one chain. Waits first until the faucet's transfers
-        to the account have arrived, for at most 30 seconds."""
+        """Returns the balances of an account on one chain, after waiting up to 30 seconds for the
+        faucet's transfers."""
         place = (account.address, link.name)
         looked_for = {asset.contract for asset, _ in await self.tokens.priced(link.name)}
         for _ in range(GIFT_LOOKS):
@@ -513,9 +497,8 @@ class LocalWallet:
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
-        """Returns the balances of those smart accounts that have something or cannot be read.
-        ``owned`` maps (owner's address, chain) of each smart account to the tokens that are read in
-        addition to the verified ones. ``account`` limits the result to one owner."""
+        """Returns the balances of smart accounts that have something or cannot be read. ``owned``
+        maps (owner's address, chain) to additional tokens to read."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])
@@ -528,8 +511,8 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Returns the allowances of each account on each chain, one result for each pair.
-        ``account`` limits the result to one account, ``link`` to one chain."""
+        """Returns the allowances of each account on each chain. ``account`` limits the result to
+        one account, ``link`` to one chain."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]
@@ -578,10 +561,8 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """Returns the limits within which the agent may sign a transaction that pays nobody but the
-    account itself: none of ``asset`` leaves ``account``, and at most ``gas_units`` (base units of
-    the native coin) are paid for gas. ``withdrawal`` is what the account's smart account pays to
-    the account, None if nothing."""
+    """Returns what the agent may sign for a transaction that pays only the account itself.
+    ``gas_units`` is the most to pay for gas, in base units of the native coin."""
     return Promise(
         intent_id=intent_id,
         account=account,

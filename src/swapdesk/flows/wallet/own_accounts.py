@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 
 async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
-    """Returns the accounts that can receive one of ``tokens``. Chains without a node are left out,
-    because the wallet could not see what arrives there. If the wallet has no keys, no agent is
-    started. Raises WalletError."""
+    """Returns the accounts that can receive one of ``tokens``, without chains that have no node.
+    Starts no agent if there are no keys. Raises WalletError."""
     chains = [token.chain_data for token in tokens]
     kinds = {
         KINDS[chain.kind]
@@ -38,9 +37,8 @@ async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
 
 
 class OwnBalance(Struct, frozen=True):
-    """The largest balance of a token that a single account has, in whole tokens; a deposit is
-    always paid by one account. ``spendable`` is the balance minus the network fee of the payment if
-    that fee is paid in the same token."""
+    """The largest balance that a single account has, in whole tokens. ``spendable`` leaves out the
+    payment's network fee if paid in the same token."""
 
     amount: Decimal
     spendable: Decimal
@@ -52,9 +50,8 @@ NOT_READ = "What your wallet has of {symbol} could not be read: write the amount
 
 
 async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
-    """Returns the wallet's balance of ``token``, or a sentence that says why it is unknown. This
-    works while the wallet is locked, because only addresses are needed. If the faucet is sending
-    the token, waits for it, because the balance is not read a second time."""
+    """Returns the wallet's balance of ``token``, even while locked, or a sentence on why it is
+    unknown. Waits for the faucet's transfer."""
     await desk.wallet.filling.over()
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
@@ -97,9 +94,8 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
 
 
 async def account_address(desk: Desk, token: Token, named: str) -> str | None:
-    """Returns the address of the wallet's account with the name or address ``named``, ignoring
-    case. Returns None if there is no such account that can receive ``token``, or if the wallet
-    cannot be reached."""
+    """Returns the address of the account with the name or address ``named``, ignoring case; None if
+    it cannot receive ``token`` or the wallet is unreachable."""
     wanted = named.lower()
     try:
         accounts = await own_accounts(desk, token)

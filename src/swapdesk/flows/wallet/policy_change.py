@@ -38,9 +38,8 @@ the restriction. ``anew`` has no value and means that the change starts from an 
 
 
 class PolicyProblem(ValueError):
-    """Raised if a change does not lead to a valid policy. The message is a sentence; ``field`` is
-    the wrong option, None if no single option is wrong. ``next`` says who acts next, empty if the
-    message suffices."""
+    """Raised if a change does not lead to a valid policy. ``field`` is the wrong option, or None.
+    ``next`` says who acts next, empty if the message suffices."""
 
     def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
         super().__init__(message)
@@ -61,9 +60,8 @@ _OPTIONS = {
 
 
 def typed_change(text: str) -> PolicyChange:
-    """Returns the options and values in a typed change of the policy, such as ``per-day
-    usdc.base=100 until 2026-12-31``. The options are those of the command, with or without the two
-    dashes. Raises PolicyProblem."""
+    """Returns the change in a typed text such as ``per-day usdc.base=100 until 2026-12-31``, with
+    or without dashes. Raises PolicyProblem."""
     change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:
@@ -143,9 +141,6 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """Returns the time in ``text``; a date means its first moment. Without a time zone, UTC is
-    assumed. Returns None for the word ``none``. Raises PolicyProblem if ``text`` is none of
-    these."""
     if text == NONE:
         return None
     try:
@@ -171,8 +166,8 @@ def _link(wallet: LocalWallet, name: str) -> ChainLink:
 
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
-    """Returns the verified token in ``given``, written as symbol and chain (``usdc.base``) or as
-    contract and chain. Raises PolicyProblem if no token or several tokens fit."""
+    """Returns the verified token written like ``usdc.base`` or as contract and chain. Raises
+    PolicyProblem unless exactly one fits."""
     name, separator, chain = given.rpartition(".")
     if not separator or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")

@@ -50,14 +50,8 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """One way to replace a waiting transaction, by a higher fee or a cancellation, with the words
-    for it. For the fields that are functions, the first transaction is the waiting one; a sequence
-    has all transactions with its nonce, oldest first.
-
-    ``kept`` says in a message that the first transaction is not replaced, such as ``was not
-    cancelled``. ``over`` maps the state of a transaction to the reason why it no longer waits.
-    ``done_code``, ``kept_code`` and ``open_code`` are the outcomes' codes for scripts.
-    """
+    """The words for one way to replace a waiting transaction. Fields that are functions get that
+    transaction; a sequence has all transactions with its nonce, oldest first."""
 
     noun: str
     kept: str
@@ -99,10 +93,9 @@ class ReplacementKind(Struct, frozen=True):
 
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
-    """Returns the outcome of a replacement that succeeded. ``hash_`` is the transaction that was
-    executed, be it the replacement or the one that was to be replaced; None if the latter was given
-    up unsent. ``failed`` is True if the transaction was executed without effect, so that only its
-    gas is paid."""
+    """Returns the outcome of a successful replacement. ``hash_`` is the executed transaction, None
+    if the waiting one was given up unsent. ``failed`` is True if it had no effect and only cost
+    gas."""
     if not failed:
         return Outcome(hash=hash_)
     cause = f"{hash_} was executed and failed; its gas is paid."
@@ -110,10 +103,8 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 
 class Replacement:
-    """Replaces waiting transactions of one wallet. ``gas_units`` is the most that a cancellation
-    may pay for gas, in base units of the native coin. It also limits a higher fee, unless the user
-    confirmed more for the first transaction. The methods raise WalletError for failures before
-    anything was sent."""
+    """Replaces waiting transactions. ``gas_units`` is the most to pay for gas, in the coin's base
+    units, unless the user confirmed more. Methods raise WalletError before anything was sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
@@ -124,9 +115,8 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """Returns a step that replaces transaction ``hash_``. It has either a new replacement to
-        sign, or one that was signed earlier and is sent again. It then waits until one of the two
-        transactions is final. Returns an outcome instead if the transaction cannot be replaced."""
+        """Returns a step that replaces a transaction, or an outcome if that is impossible. A
+        replacement that was signed earlier is sent again."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -177,9 +167,8 @@ def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outco
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """Returns the outcome if ``first``, which was to be replaced, no longer waits. ``stands`` is
-    the transaction that makes the payment on the chain: ``first`` itself, or the same call with a
-    higher fee."""
+    """Returns the outcome if ``first`` no longer waits. ``stands`` is the transaction that pays
+    instead: ``first`` itself or its replacement."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"

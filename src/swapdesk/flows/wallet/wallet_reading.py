@@ -35,10 +35,8 @@ have them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Creates a sandbox wallet's first accounts and has the faucet send money to them on every
-    chain where they have none. Returns what the faucet did. A second call sends nothing twice,
-    because it waits for transfers under way. The work continues if the caller is cancelled. Raises
-    WalletError."""
+    """Creates a sandbox wallet's first accounts and has the faucet send them money where they have
+    none. Cancelling the caller does not stop it. Raises WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))
@@ -70,8 +68,6 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
 
 
 async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
-    """Returns the balances of a sandbox wallet's first accounts. If a chain could not be read,
-    reads up to two more times, because the chain may have just started."""
     for _ in range(LOOKS):
         held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
         if not any(holdings.problem for holdings in held):
@@ -80,9 +76,6 @@ async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
 
 
 async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHoldings) -> Gifts:
-    """Has the faucet send the native coin and then tokens to an account on one chain. The coin
-    comes first, because without it the account could pay no gas to move a token. Returns what was
-    sent."""
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)
@@ -99,7 +92,7 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """What the wallet had when it was last read."""
+    """The accounts, balances, policy and allowances of the wallet as last read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -116,8 +109,8 @@ class WalletSnapshot(Struct, frozen=True):
     """The status of the spending policy; None until it is read."""
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
-        """Returns the snapshot with which a new reading begins: the new accounts, no balances, and
-        the old allowances until they are read again."""
+        """Returns the snapshot with which a new reading begins: new accounts, no balances, old
+        allowances."""
         return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,
@@ -136,11 +129,8 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """Reads accounts, balances, policy and allowances of the wallet and returns them. ``known`` is
-    the last snapshot, None for the first reading. ``heard`` is called with partial results,
-    ``made`` with the number of accounts that the sandbox created. ``owned`` returns the smart
-    accounts as :meth:`LocalWallet.smart_holdings` takes them; if it raises JournalUnavailable, none
-    are read. Raises WalletError and OSError."""
+    """Reads the wallet. ``known`` is the last snapshot, or None. ``heard`` gets partial results,
+    ``made`` the number of accounts created. Raises WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()
@@ -156,8 +146,6 @@ async def read_wallet(
     before = snapshot
 
     def answered(holdings: tuple[ChainHoldings, ...]) -> None:
-        """Reports the balances after each chain's answer, but only in the first reading. A later
-        reading is reported once every chain has answered."""
         if known is None or not known.holdings:
             heard(replace(before, holdings=holdings))
 

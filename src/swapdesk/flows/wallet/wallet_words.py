@@ -36,9 +36,8 @@ MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
 def failure_of_wallet(error: WalletError) -> Failure:
-    """Returns the Failure that explains an error of the wallet to the user, for errors that happen
-    before anything is signed. Its code is the agent's refusal code in capitals. For an error
-    without one it is WALLET_MISSING, AGENT_GONE, READ_ONLY or WALLET."""
+    """Returns the Failure for an error of the wallet before anything is signed. Its code is the
+    agent's refusal code, WALLET_MISSING, AGENT_GONE, READ_ONLY or WALLET."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
         return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)
@@ -63,9 +62,8 @@ def failure_of_wallet(error: WalletError) -> Failure:
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Returns who acts next if ``chain``, a short name, cannot be read; empty if all one can do is
-    read again. ``code`` is the agent's refusal. ``place`` is the section of the configuration with
-    the chain's node, None in the sandbox."""
+    """Returns who acts next if a chain cannot be read; empty if only another attempt helps.
+    ``place`` is the configuration section with its node, None in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":
@@ -76,7 +74,7 @@ def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
 
 
 def sentence(words: str) -> str:
-    """Returns ``words`` as a sentence: with a capital letter at the beginning and a full stop at
-    the end, unless it ends with ``?`` or ``!``."""
+    """Returns ``words`` with a capital letter at the beginning and a full stop, ``?`` or ``!`` at
+    the end."""
     text = words[:1].upper() + words[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -38,8 +38,8 @@ _ASKING_CHAINS = ("chain", "name")
 _SENT = ("to", "data", "value", "gasLimit")
 
 _REPLACED = ("serviceId", "serviceIds")
-"""Fields that the ``VENDOR`` dialect writes only under the public service's name. It writes its
-other fields under both names."""
+"""Fields that the ``VENDOR`` dialect writes only under the public service's name; others it writes
+under both."""
 
 
 class Dialect(StrEnum):

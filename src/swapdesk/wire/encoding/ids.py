@@ -44,8 +44,8 @@ def new_order_id(rng: random.Random) -> str:
 
 
 def new_object_id(rng: random.Random) -> str:
-    """Returns a new id of 24 random hexadecimal digits, which reveals no order of creation
-    (contract 1.17)."""
+    """Returns a new id: 24 random hexadecimal digits, which do not tell when it was made (contract
+    1.17)."""
     return f"{rng.getrandbits(96):024x}"
 
 

@@ -53,8 +53,7 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
     """Yields an objection if the confirmed amounts assume other decimals for a token than its
-    contract states. Wrong decimals multiply what leaves by a power of ten while the amount on the
-    screen stays the same."""
+    contract states: a different number of base units would leave."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -69,9 +68,7 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
 
 
 def _decimals(case: Case, asset: Asset) -> int | None:
-    """Returns the decimals that ``asset`` should have: those that the token's contract states, None
-    if they could not be read. A token that pays API calls has decimals fixed in the program; these
-    are returned instead if ``asset`` differs from them."""
+    """Returns the decimals that ``asset`` should have; None if they could not be read."""
     contract = asset.contract or ""
     if case.claim.solana:
         # The transaction states them, and the token program refuses decimals that are not the
@@ -100,10 +97,8 @@ def _miscounted(asset: Asset, decimals: int | None) -> str | None:
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """Yields a warning if a token's contract states a different symbol from the one that the user
-    confirmed; the native coin's symbol is compared too. With a wrong symbol in a token list, a user
-    who means ten of one token would sell ten of a dearer one. Lists also shorten symbols, so the
-    payload is not refused but needs a typed phrase."""
+    """Yields a warning if a token's symbol differs from the one that its contract states: the user
+    may mean another token."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -141,9 +136,8 @@ def _misnamed(asset: Asset, chain_id: int | None, symbol: str | None) -> str | N
 
 @refuses("ALLOWANCE_ABOVE", "allowed units")
 def allowance_is_no_more_than_sold(case: Case) -> Objections:
-    """Yields an objection if an allowance is above the amount sold. An unlimited allowance is
-    accepted if the user typed consent, but only as the exact number that tokens use for
-    unlimited."""
+    """Yields an objection if an allowance is above the amount sold. With typed consent, the exact
+    number that tokens use for unlimited is accepted."""
     claim, promise = case.claim, case.promise
     for flow in claim.allowed:
         consented = promise.unlimited and flow.units == claim.limitless
@@ -167,8 +161,8 @@ def allowance_is_enough(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SPLIT", "allowed units")
 def one_allowance_at_a_time(case: Case) -> Objections:
-    """Yields an objection if an approval does not grant exactly one allowance. A swap sells one
-    token once, and several allowances would add up to more than is shown."""
+    """Yields an objection if an approval does not grant exactly one allowance: several would add up
+    to more than is shown."""
     if case.claim.act == "allow" and len(case.claim.allowed) != 1:
         yield Objection(f"It holds {len(case.claim.allowed)} allowances instead of one.")
 
@@ -217,7 +211,7 @@ def something_is_sold_once(case: Case) -> Objections:
 @refuses("LEAST_BELOW", "least units")
 def enough_arrives(case: Case) -> Objections:
     """Yields an objection if the payload accepts less than the quoted amount minus the confirmed
-    slippage. If the output arrives in several parts, their sum counts."""
+    slippage."""
     claim, promise = case.claim, case.promise
     if claim.act not in _SPENDING:
         return
@@ -233,8 +227,8 @@ def enough_arrives(case: Case) -> Objections:
 
 @refuses("PROMISE_EMPTY", "least units", "sold units", "allowed units")
 def promise_has_amounts(case: Case) -> Objections:
-    """Yields an objection if the confirmed amounts are 0 or contradict each other. With a confirmed
-    amount of 0, the other rules would accept any amount as enough."""
+    """Yields an objection if the confirmed amounts are 0 or contradict each other: other rules
+    would then accept any amount."""
     promise = case.promise
     if case.purpose in (Purpose.REVOKE, Purpose.CANCEL, Purpose.DEPLOY):
         return
@@ -264,7 +258,7 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
     """Yields an objection if the account has less of a token than the payload takes. Solana is not
-    checked, because a simulation there fails if funds are missing."""
+    checked; its simulation fails without the funds."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -358,7 +352,7 @@ _EVEN = 27
 
 
 def brings_no_permit(claim: Claim) -> bool:
-    """True if the permit fields of a payload are empty, so that an allowance must already exist."""
+    """True if the payload's permit fields are empty; an allowance must then exist already."""
     return not any(
         any(field.value) if isinstance(field.value, bytes) else field.value
         for field in claim.of("permit")
@@ -368,7 +362,7 @@ def brings_no_permit(claim: Claim) -> bool:
 @refuses("PERMIT_DIFFERS", "permit")
 def permit_is_the_one_signed_before(case: Case) -> Objections:
     """Yields an objection if a call carries a permit that the account did not sign under this
-    intent. Such a permit would at best fail on the chain and cost gas."""
+    intent. The call would fail and cost gas."""
     parts = list(case.claim.of("permit"))
     if not parts or brings_no_permit(case.claim) or _was_signed(case):
         return
@@ -388,8 +382,6 @@ def _was_signed(case: Case) -> bool:
 
 
 def _signature(claim: Claim) -> bytes | None:
-    """Returns the signature in the payload's permit as 65 bytes: r, s and the parity of y. None if
-    its fields do not form a signature."""
     values = {field.path: field.value for field in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
@@ -401,9 +393,8 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Returns the change of the balances of ``holder`` in a simulation, in base units: positive for
-    a gain, negative for a loss. Keys are token contracts, None for the native coin. Tokens without
-    a change are left out."""
+    """Returns the changes of a holder's balances in a simulation, in base units, by token contract
+    (None: the native coin)."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:
@@ -426,8 +417,7 @@ def simulation_succeeds(case: Case) -> Objections:
 
 @refuses("SIMULATION_TAKES_MORE")
 def no_more_leaves(case: Case) -> Objections:
-    """Yields an objection if the account loses more in the simulation than was confirmed. On Solana
-    the balance changes include the fee and the rent of new accounts."""
+    """Yields an objection if the account loses more in the simulation than was confirmed."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return
@@ -474,7 +464,7 @@ def nothing_else_moves(case: Case) -> Objections:
 @refuses("SIMULATION_ARRIVES_LESS")
 def simulation_pays_enough(case: Case) -> Objections:
     """Yields an objection if less arrives in the simulation than was confirmed. A payout on another
-    chain is not checked, because it cannot be simulated."""
+    chain is not checked."""
     simulation, promise = case.facts.executed, case.promise
     if simulation is None:
         return

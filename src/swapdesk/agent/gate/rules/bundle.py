@@ -50,9 +50,8 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """Yields an objection if the sender of the operation is not the owner's smart account. The
-    address of that account is computed from the owner and the factory, so no service is asked for
-    it."""
+    """Yields an objection if the sender of the operation is not the owner's smart account, whose
+    address is computed, never asked of a service."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -85,9 +84,8 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """Yields an objection if the operation's nonce is not the chain's next one for this group. Each
-    group has its own sequence of nonces, so a bundle that is built a second time has the same nonce
-    and replaces the first one."""
+    """Yields an objection if the operation's nonce is not the chain's next one for these orders.
+    With that nonce a rebuilt bundle replaces the first."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -144,7 +142,7 @@ def each_payment_is_of_the_promised_token(case: Case) -> Objections:
 @refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
     """Yields an objection if the payments together exceed the confirmed amount by more than 0.01 %,
-    a margin that orders may use for rounding."""
+    a margin for rounding."""
     sold = case.promise.sell_units
     total = sum(flow.units for flow in case.claim.outflows)
     if total > sold + sold // 10_000:
@@ -180,9 +178,8 @@ def every_order_still_waits(case: Case) -> Objections:
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """Yields an objection if an order needs a memo. A deposit without its memo is credited to
-    nobody, but a UserOperation cannot carry memos, and a Solana transaction carries only one for
-    all of its payments."""
+    """Yields an objection if an order needs a memo, which a bundle cannot carry. A deposit without
+    its memo is credited to nobody."""
     if any(deposit.tag for deposit in case.promise.bundled):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
@@ -196,9 +193,8 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
-    """Yields an objection if an earlier signature that pays these orders may still be executed. On
-    an EVM chain an earlier bundle with the same nonce is accepted, because this one replaces it.
-    Solana transactions have no such nonce, so there no exception is made."""
+    """Yields an objection if an earlier signature that pays these orders may still be executed. An
+    EVM bundle with the same nonce is accepted, because it is replaced."""
     own = None if case.claim.solana else nonce_of(case.claim)
     for past in case.memory:
         if past.act in _PAYING and not past.spent and past.content != case.claim.content:
@@ -235,9 +231,8 @@ GROUP_RULES = (*OPERATION_RULES, *PAYMENT_RULES)
 
 @refuses("BUNDLE_MEMO", "tag")
 def memo_is_the_groups_id(case: Case) -> Objections:
-    """Yields an objection if a Solana bundle carries a memo that is not the id of its group, or
-    more than one memo. A bundle without a memo is accepted, because none of its orders needs
-    one."""
+    """Yields an objection if a Solana bundle carries a memo other than the id shared by its orders,
+    or more than one memo."""
     bundle = case.promise.bundle
     tags = list(case.claim.texts("tag"))
     for field, tag in tags:
@@ -247,9 +242,7 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """Yields an objection if the transaction's blockhash will expire within too few blocks. It
-    yields none if the number of blocks is unknown: then the node has called the blockhash valid, or
-    the chain could not be read and other rules refuse."""
+    """Yields an objection if the transaction's blockhash will expire within too few blocks."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")
@@ -259,8 +252,7 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 @refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
     """Yields an objection if the bundle opens a token account for anybody but a deposit address, or
-    for a token that is not sold. Whoever opens an account pays a rent that the account's owner can
-    withdraw."""
+    for a token that is not sold. The account's owner could withdraw the rent."""
     owners = {deposit.address for deposit in case.promise.bundled}
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
@@ -273,8 +265,8 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
     """Yields an objection if, in the simulation, a deposit address gets another amount than its
-    order asks for, or the account loses more than the deposits and the confirmed network fee. A
-    simulation that failed or is missing is an objection too."""
+    order asks for or the account loses more than was confirmed. A failed or missing simulation is
+    an objection too."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

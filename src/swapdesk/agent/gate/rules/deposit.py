@@ -50,8 +50,8 @@ def payee_is_the_deposit_address(case: Case) -> Objections:
 
 @refuses("DEPOSIT_AMOUNT_DIFFERS", "sold units")
 def amount_is_the_orders(case: Case) -> Objections:
-    """Yields an objection if the payload does not pay exactly the order's amount. A deposit of any
-    other amount is held back or priced anew."""
+    """Yields an objection if the payload does not pay exactly the order's amount: other deposits
+    are held back or priced anew."""
     deposit, promise = case.promise.deposit, case.promise
     if deposit is None or not _pays(case):
         return
@@ -88,8 +88,8 @@ def order_still_waits(case: Case) -> Objections:
 
 @refuses("DEPOSIT_TAG_DIFFERS", "tag")
 def memo_is_the_orders(case: Case) -> Objections:
-    """Yields an objection if the order needs a memo and the payload carries none or a different
-    one. This cannot be waived, because a deposit without its memo is credited to nobody."""
+    """Yields an objection if the payload lacks the memo that the order needs. A deposit without its
+    memo is credited to nobody."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or not deposit.tag:
         return
@@ -104,7 +104,7 @@ def memo_is_the_orders(case: Case) -> Objections:
 @warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
     """Yields a warning if a deposit carries a memo that it does not need. The order's own id is
-    accepted as a memo, because it makes two equal payments differ."""
+    accepted."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return
@@ -123,7 +123,7 @@ def deposit_goes_to_somebody_else(case: Case) -> Objections:
 @refuses("CALL_LATE", "ends")
 def call_is_paid_at_once(case: Case) -> Objections:
     """Yields an objection if the signed payment for an API call stays valid for more than ten
-    minutes. Until it expires, whoever has the signature may take the money."""
+    minutes: until then its holder can take the money."""
     if case.purpose is not Purpose.CALL:
         return
     latest = (case.facts.now + LONGEST_CALL).timestamp()
@@ -136,9 +136,8 @@ def call_is_paid_at_once(case: Case) -> Objections:
 
 @warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
-    """Yields a warning if earlier API calls were paid, but none on this chain, in this token and to
-    this payee. The user is not asked about each call, so a service that was taken over could
-    otherwise redirect the payments."""
+    """Yields a warning if earlier API calls were paid, but none with this chain, token and payee: a
+    service that was taken over could redirect payments."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:
@@ -188,8 +187,8 @@ DEPOSIT_RULES = (
 
 @refuses("FUNDING_PAYEE_DIFFERS", "payee")
 def payee_is_the_owners_smart_account(case: Case) -> Objections:
-    """Yields an objection if a funding transfer does not pay the account's own smart account. That
-    account's address is computed from the owner and the factory, never taken from a service."""
+    """Yields an objection if a funding transfer does not pay the account's own smart account, whose
+    address is computed, never taken from a service."""
     if case.purpose is not Purpose.FUND:
         return
     own = case.policy.smart_account
@@ -216,9 +215,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns all payments of the confirmed withdrawal in the order in which they are made; empty
-    if ``promise`` has no withdrawal. The wei that the EntryPoint keeps for gas comes last, if any
-    of it is withdrawn."""
+    """Returns the payments of the confirmed withdrawal in their order; the EntryPoint's wei, if
+    confirmed, comes last. Empty without a withdrawal."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
@@ -271,9 +269,8 @@ def each_payment_is_of_its_token(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
-    """Yields an objection if the payload takes wei back from the EntryPoint without the user's
-    confirmation, or leaves it there although the user confirmed taking it. It also objects to any
-    EntryPoint except the well-known one."""
+    """Yields an objection if taking wei back from the EntryPoint differs from what was confirmed,
+    or if the EntryPoint is not the well-known one."""
     keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0
@@ -289,9 +286,8 @@ def the_entry_point_alone_gives_back(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_MOVES_DIFFER")
 def nothing_else_moves(case: Case) -> Objections:
-    """Yields an objection unless the simulation shows that the smart account loses exactly the
-    confirmed amounts, and that the owner receives exactly these and the confirmed wei from the
-    EntryPoint."""
+    """Yields an objection unless, in the simulation, the smart account loses and the owner receives
+    exactly the confirmed amounts."""
     simulation, whole = case.facts.executed, case.promise.withdrawal
     if simulation is None or whole is None:
         return

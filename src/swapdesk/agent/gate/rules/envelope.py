@@ -31,8 +31,8 @@ def _field(case: Case) -> ClaimField | None:
 
 @refuses("CHAIN_ID_MISSING", "chain")
 def payload_names_its_chain(case: Case) -> Objections:
-    """Yields an objection if an EVM payload names no chain. A signature without a chain id is valid
-    on every chain."""
+    """Yields an objection if an EVM payload names no chain: the signature would be valid on every
+    chain."""
     if not case.claim.solana and case.claim.chain_id is None:
         yield Objection("It names no chain, so it would be valid on every one.")
 
@@ -97,8 +97,8 @@ nonce."""
 
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
-    """True if the nonce may be used now, False if it may not; None if the chain did not say.
-    ``read`` is the call that asked the chain about it."""
+    """True if the nonce may be used now, False if it may not; None if the chain did not answer
+    ``read``."""
     words = facts.words(read, _PERMIT2_WORDS if kind == "permit2 allowance" else 1)
     if words is None:
         return None
@@ -135,8 +135,6 @@ _QUOTED = frozenset({Purpose.APPROVE, Purpose.ORDER, Purpose.SWAP})
 
 
 def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
-    """Yields each expiry of the payload as (field, Unix seconds). The expiry of an allowance of 0
-    is left out, because it has no effect."""
     if case.claim.revokes:
         return
     yield from case.claim.numbers("ends")
@@ -208,8 +206,8 @@ VALIDITY_RULES = (
 
 @refuses("CANCELS_NOTHING")
 def there_is_a_transaction_to_cancel(case: Case) -> Objections:
-    """Yields an objection if a cancellation replaces no waiting transaction. With a nonce of its
-    own it would only cost gas."""
+    """Yields an objection if a cancellation replaces no waiting transaction and so would only cost
+    gas."""
     if Purpose.CANCEL is case.purpose and case.replaces is None:
         yield Objection("There is no transaction whose place it would take.")
 

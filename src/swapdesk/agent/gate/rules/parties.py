@@ -35,8 +35,8 @@ def owner_is_the_account(case: Case) -> Objections:
 
 @refuses("FEE_PAYER_DIFFERS", "fee payer")
 def account_pays_the_fee(case: Case) -> Objections:
-    """Yields an objection if another account pays the transaction's fee. Whoever pays the fee signs
-    first and can hold the transaction back."""
+    """Yields an objection if another account pays the transaction's fee: that account could hold
+    the transaction back."""
     payers = list(case.claim.texts("fee payer"))
     for field, payer in payers:
         if payer != case.policy.account:
@@ -64,8 +64,7 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 @refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
     """Yields an objection if the swap opens a token account for a stranger, or for a token that is
-    neither sold nor bought. Whoever opens an account pays a rent that the account's owner can
-    withdraw."""
+    neither sold nor bought. The account's owner could withdraw the rent."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -108,8 +107,8 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """True if the address has code that is a contract's own. The code of an EIP-7702 account does
-    not count: it only delegates, and somebody has that account's key."""
+    """True if the address is a contract. An EIP-7702 account is none: it only delegates, and
+    somebody has its private key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 
@@ -172,8 +171,7 @@ def contract_has_code(case: Case) -> Objections:
 
 @refuses("DOMAIN_DIFFERS", "domain")
 def domain_is_the_contracts_own(case: Case) -> Objections:
-    """Yields an objection if the document's domain is not the one that the contract states. This
-    reveals a changed name or version of the contract."""
+    """Yields an objection if the document's domain is not the one that the contract states."""
     claim = case.claim
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
@@ -196,8 +194,8 @@ CONTRACT_RULES = (
 
 @refuses("SPENDER_UNKNOWN", "spender")
 def spender_is_the_venues(case: Case) -> Objections:
-    """Yields an objection if the spender is not a contract of the venue. An approval of 0 may name
-    any spender."""
+    """Yields an objection if the spender is not a contract of the provider. An approval of 0 may
+    name any spender."""
     claim = case.claim
     if claim.revokes:
         return
@@ -278,8 +276,8 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """Yields a warning if the recipient is a contract. A contract may exist on one chain only;
-    money sent to the same address on another chain is lost."""
+    """Yields a warning if the recipient is a contract: it may exist on one chain only, and money
+    sent to its address elsewhere is lost."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):

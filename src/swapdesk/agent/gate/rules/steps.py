@@ -29,7 +29,6 @@ _TAKING: frozenset[Act] = frozenset({"swap", "pay"})
 
 
 def _chain(case: Case) -> list[PastSignature]:
-    """Returns the earlier signatures that are in the same chain of signatures as the document."""
     step = case.step
     if step is None:
         return []
@@ -37,8 +36,6 @@ def _chain(case: Case) -> list[PastSignature]:
 
 
 def _again(case: Case) -> bool:
-    """True if the same content was signed earlier for the same step. This happens when the desk
-    repeats a request because an answer was lost or the agent restarted."""
     step = case.step
     return step is not None and any(
         past.step == step.step and past.content == case.claim.content for past in _chain(case)
@@ -60,8 +57,8 @@ def chain_is_bounded(case: Case) -> Objections:
 
 @refuses("STEP_TOO_MANY")
 def swap_needs_few_signatures(case: Case) -> Objections:
-    """Yields an objection if too many documents were signed for the swap. Otherwise a service that
-    opens a new chain of signatures each time could ask without limit."""
+    """Yields an objection if too many documents were signed for the swap: a service could otherwise
+    ask without limit."""
     signed = {past.content for past in case.memory if past.key is not None}
     if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
         yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
@@ -102,8 +99,8 @@ def complete_chain_is_over(case: Case) -> Objections:
 
 @refuses("STEP_CHAIN_CHANGED")
 def chain_stays_with_its_first_step(case: Case) -> Objections:
-    """Yields an objection if quote, chain, owner or token differ from those of the earlier
-    signatures for the same swap. Only payloads that move something are checked."""
+    """Yields an objection if quote, chain, owner or token differ from those of earlier signatures
+    for the same swap."""
     if case.claim.act == "nothing":
         return
     for past in case.memory:
@@ -119,8 +116,8 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """Yields an objection if an order, swap or payment signed earlier may still be executed.
-    Together with this payload it would take twice what was confirmed."""
+    """Yields an objection if an order, swap or payment signed earlier may still be executed:
+    together they would take twice what was confirmed."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
@@ -133,9 +130,8 @@ def swap_is_paid_once(case: Case) -> Objections:
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """Yields an objection if an allowance is given after a swap or payment was signed, because no
-    contract needs the allowance any more. After a signed order it is accepted, because the venue
-    settles the order later and may need the allowance then."""
+    """Yields an objection if an allowance is given after a swap or payment was signed. After a
+    signed order the provider may still need one."""
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
@@ -147,9 +143,8 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Yields an objection if all signatures together can take more than was confirmed, even if each
-    alone cannot. A signature that replaces an earlier one, such as a rebuilt bundle, may take no
-    more than the earlier one."""
+    """Yields an objection if all signatures together can take more than was confirmed, or a
+    replacement more than the signature that it replaces."""
     own = taking_of(case.claim, case.promise)
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))
@@ -178,16 +173,13 @@ def taken_in_all(case: Case) -> int:
 
 def _bound(case: Case) -> int:
     """Returns the most that all signatures together may take, in base units: the confirmed amount,
-    and 0.01 % more for deposits of orders."""
+    with 0.01 % added for orders' deposits."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
 
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
-    """Yields the earlier signatures that may still be used, as (identifier, taking). Of several
-    signatures with the same identifier, only one can be executed. ``own`` is the identifier of the
-    payload that is judged."""
     for past in case.memory:
         if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
@@ -207,7 +199,7 @@ def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
 
 def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
     """Returns an identifier of the payload. Of two payloads with the same identifier, at most one
-    is executed. ``nonce`` is that of an EVM transaction, otherwise None."""
+    is executed."""
     if nonce is not None:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
@@ -216,9 +208,8 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
 
 
 def _is_over(past: PastSignature, case: Case) -> bool:
-    """True if a document signed earlier can never be used: it has expired by the chain's time and
-    by the agent's, and the chain says that it was not used. A permit that was used does not count
-    as over, because its allowance remains."""
+    """True if a document signed earlier has expired unused. A used permit is not over, because its
+    allowance remains."""
     taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False
