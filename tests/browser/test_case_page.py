@@ -77,7 +77,9 @@ async def test_every_text_of_a_file_stays_a_text(visit: Open, tmp_path: Path) ->
         elements = len(WebDocument(case_page(file)).elements)
         assert await seen.page.locator("*").count() == elements
         assert await seen.page.title() != "owned"
-        await seen.look(f"case-hostile-{number}", SIZES["telephone"], "dark")
+        size = SIZES["telephone"]
+        await seen.look(f"case-hostile-{number}", size, "dark", judged=not number)
+        await seen.leave()
 
 
 async def test_a_newer_file_with_a_long_time_line_is_read(visit: Open, tmp_path: Path) -> None:

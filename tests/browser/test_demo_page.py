@@ -172,6 +172,7 @@ async def test_hostile_names_stay_texts_and_none_leaves_the_screen(
         told = " ".join((await seen.page.locator("#stage-9").text_content() or "").split())
         for text in (one, other, coin, chain):
             assert " ".join(safe_text(text, LONGEST_TEXT).split()) in told
+        await seen.leave()
 
 
 def with_names(

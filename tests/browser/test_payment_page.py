@@ -89,10 +89,11 @@ async def test_texts_of_the_terms_stay_texts(visit: Open, tmp_path: Path) -> Non
         terms = replace(TERMS, name=some[0], asset=some[1], pay_to=some[2])
         async with paid_service(terms, tmp_path) as (address, calls):
             seen = await visit(address, status=402)
-            await seen.look(f"payment-hostile-{at}", (360, 740), "light")
+            await seen.look(f"payment-hostile-{at}", (360, 740), "light", judged=not at)
             assert await seen.page.title() == "Payment required"
             told = await seen.page.locator("dd").all_text_contents()
             assert told[1] == safe_text(f"{some[0]}, {some[1]}", LONGEST_TEXT)
             assert told[3] == safe_text(some[2], LONGEST_TEXT)
             assert await seen.page.locator("*").count() == elements
             assert len(calls.seen) == 1
+            await seen.leave()
