@@ -132,8 +132,9 @@ def keep_theme(file: Path, theme: str, profile: str) -> None:
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
-    """Writes ``key = value`` into the table of ``profile`` if that has the key, otherwise at the
-    top of ``file``. Raises OSError, with a sentence, if that is impossible."""
+    """Writes ``key = value`` into the table of ``profile`` if that table has the key, otherwise at
+    the top of ``file``. Raises OSError, with a message for the user, if the file cannot be
+    changed."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

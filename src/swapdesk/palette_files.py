@@ -72,8 +72,8 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All valid palettes by name. ``own`` come with the desk; in ``all`` the user's replace own
-    ones of the same name."""
+    """Valid palettes by name. The desk's palettes are in ``own``; those and the user's are in
+    ``all``, where a user's palette replaces one of the same name."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]
@@ -96,7 +96,7 @@ def read_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def stamp_of(user_folder: Path | None) -> Stamp:
-    """Returns a value that changes when a file of the user's palettes changes."""
+    """Returns a value that changes when a palette file in ``user_folder`` changes."""
     stamp = []
     for path in _files([user_folder])[:MOST_FILES]:
         try:

@@ -131,8 +131,8 @@ def plan() -> None:
     ),
 )
 def create() -> None:
-    """Create the orders of FILE, group by group; with --failed, those that are missing in a BATCH
-    (by default the newest).
+    """Create the orders of FILE, group by group; with --failed, the missing orders of a BATCH (by
+    default the newest).
 
     Nothing is paid. Exit 4 if the service refused rows; the orders of the other rows remain.
     """

@@ -23,8 +23,8 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Takes the options that choose a route out of ``options``. Raises CommandError (exit 2) if
-    they contradict each other or a preset."""
+    """Removes the route options from ``options`` and returns them as QuoteOptions. Raises
+    CommandError (exit 2) if they contradict each other or a preset."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.choices import RouteType
 
