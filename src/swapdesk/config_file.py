@@ -90,8 +90,8 @@ class ConfigFile(TomlDocument):
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Reads the table ``[keys]`` into ``keys``. A value that is no key or list of keys is added
-        to ``problems``."""
+        """Reads the table ``[keys]`` into ``keys``. A value that is neither a key nor a list of
+        keys is added to ``problems``."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):

@@ -84,8 +84,8 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def read_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> PaletteFiles:
-    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``. Raises
-    FileNotFoundError if the desk's own are not installed."""
+    """Reads the desk's palettes, the palettes in ``user_folder``, and the palette in
+    ``theme_file``. Raises FileNotFoundError if the desk's palettes are not installed."""
     problems: list[ConfigProblem] = []
     own = _read(_files(own_folders()), problems)
     if DEFAULT_THEME not in own or LIGHT_THEME not in own:

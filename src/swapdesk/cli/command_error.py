@@ -160,8 +160,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Replaces an error of the type ``kind`` by a CommandError (exit 2), whose message is
-    ``before`` and the original reason."""
+    """Replaces an error of the type ``kind``, raised in the ``with`` block, by a CommandError (exit
+    2). The message is ``before`` followed by the original reason."""
     try:
         yield
     except kind as error:

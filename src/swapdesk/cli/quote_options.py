@@ -156,8 +156,8 @@ ones."""
 
 
 def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
-    """Returns the options that the desk keeps under this name. Raises CommandError (exit 5) if
-    there are none."""
+    """Returns the options of the preset ``name``. Raises CommandError (exit 5) if no preset has
+    this name."""
     from swapdesk.flows.quotes.quote_request import QuotePresets
 
     presets = QuotePresets.of(places)

@@ -339,9 +339,9 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """Returns the quote that the request names, or the best of a new answer. Raises CommandError:
-    exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a route, 3 if too
-    little arrives."""
+    """Returns the quote that the request names, or the best quote of a new answer. Raises
+    CommandError: exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a
+    route, 3 if too little arrives."""
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,

@@ -56,8 +56,8 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """Returns all schemas as one object: ``commands`` by name, ``error``, and shared definitions in
-    ``$defs``."""
+    """Returns one object with all schemas: of each command (``commands``), of the error document
+    (``error``), and shared definitions (``$defs``)."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}

@@ -119,7 +119,8 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """Pays for API calls from the wallet, if the profile has the setting ``pay``."""
+        """The object that pays for API calls from the wallet, if the profile has the setting
+        ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)

@@ -215,8 +215,8 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` is the one whose state counts. ``error`` is what
-    ended the waiting early."""
+    """How far a payment came. ``transaction`` is the transaction whose state counts. ``error`` is
+    the error that ended the waiting early, or None."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -358,8 +358,8 @@ class Entry:
     fresh = True
 
     def begin(self) -> None:
-        """Records what is about to be signed. Raises JournalUnavailable if it cannot be recorded;
-        nothing is signed then."""
+        """Records what is about to be signed. If this cannot be recorded, raises
+        JournalUnavailable, so that nothing is signed."""
 
     def signed(self, hash_: str) -> None:
         """Commits the hash before the transaction is sent. Each run of the desk that follows the
@@ -502,7 +502,8 @@ class Transactor:
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
         """Returns the signed transaction that has paid the intent or may still pay it, even if it
-        was never sent; None if there is none. Continue it instead of signing another."""
+        was never sent; None if there is none. The caller must continue it instead of signing
+        another."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]

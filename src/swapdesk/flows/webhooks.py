@@ -244,7 +244,7 @@ class OrderWebhooks:
         )
 
     async def run(self) -> None:
-        """Sends new states until cancelled. Raises WebhookRefused after a 410, and
+        """Sends new states until cancelled. Raises WebhookRefused after the answer 410, and
         JournalUnavailable or sqlite3.Error if a file cannot be used."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
