@@ -41,7 +41,7 @@ Origin = Literal["option", "environment", "profile", "config.toml", "default"]
 
 class SettingsError(Exception):
     """Raised if the chosen profile does not exist. ``problem`` says where the profile was named;
-    None if on the command line."""
+    None means on the command line."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)

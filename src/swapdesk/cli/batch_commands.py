@@ -150,7 +150,7 @@ def create() -> None:
 def build() -> None:
     """Ask the service what to sign to pay a group, and check its answer. Nothing is signed or paid.
 
-    Until something of the group is signed, running the command again builds it anew.
+    Until something of the group is signed, running the command again asks the service anew.
     """
 
 

@@ -416,8 +416,8 @@ async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
     """Records a plan and creates its orders. ``payer`` is the account from which ``batch resume``
-    may pay them: empty for the first of each chain, None for no payment. Raises CommandError if an
-    order was not created."""
+    may pay them: empty for the first account of each chain, None for no payment. Raises
+    CommandError if an order was not created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
@@ -471,7 +471,7 @@ def _say(output: Output, group: Group) -> None:
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
     """Returns the error to raise after orders were created; None if there is none. ``stopped`` is
-    the error that ended the creation. Exit code 8: some orders may exist or not."""
+    the error that ended the creation. Exit code 8 means that some orders may or may not exist."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(

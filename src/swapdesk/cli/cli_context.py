@@ -82,8 +82,8 @@ class CliContext(Struct):
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
         """Reads configuration and environment. Raises CommandError (exit 2) for any problem. With
-        ``lenient``, a wrong setting is no error, but a missing profile is; with ``mending``, only
-        if an option names that profile."""
+        ``lenient`` or ``mending``, wrong settings are ignored. A missing profile is then still an
+        error; with ``mending``, only if an option names it."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -275,7 +275,7 @@ def _carried_out(
     **how: bool,
 ) -> Callable[[F], F]:
     """Returns a decorator for a command that calls ``work`` through ``runner``, both given as
-    ``module:function``. ``check`` gets all options first; then those in ``places`` go to the
+    ``module:function``. ``check`` first gets all options. Then the options in ``places`` go to the
     runner, the others to ``work``."""
 
     def decorated(command: F) -> F:

@@ -468,7 +468,7 @@ def bundle() -> None:
     ),
 )
 def open_file() -> None:
-    """Show the case in FILE as the desk showed it. No profile, keys, service or journal are needed.
+    """Show the case in FILE as the desk showed it, without profile, keys, service or journal.
 
     In a terminal the pages of the desk open; elsewhere the case is printed. The texts come from
     whoever wrote FILE, so do not send them on.

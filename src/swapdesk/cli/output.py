@@ -345,8 +345,8 @@ def document_text(value: Struct) -> str:
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Maps the printed names of a record type's members to their attributes: as ``PRINTED`` says
-    or, without it, all fields."""
+    """Maps the printed names of a record type's members to their attributes. Without ``PRINTED``,
+    all fields are printed."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed

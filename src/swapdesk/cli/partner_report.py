@@ -63,7 +63,7 @@ class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
 
 
 class DayOfPartner(Struct, frozen=True):
-    """A partner and a day, ``YYYY-MM-DD`` in UTC, whose sums are meant."""
+    """A daily sum, named by its partner and its day (``YYYY-MM-DD`` in UTC)."""
 
     partner: str
     day: str

@@ -72,8 +72,8 @@ SAME_AGAIN = "you: give the same command again; the same transaction is sent, ne
 
 
 class Outcome(Struct, frozen=True):
-    """The result of one action of the trader. DONE: achieved. REFUSED: did not happen and will not.
-    UNKNOWN: may be continued, and nothing is signed anew then.
+    """The result of one action of the trader. ``state`` is DONE if it was achieved, REFUSED if it
+    did not happen and will not, UNKNOWN if it may be continued, which signs nothing anew.
 
     ``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` is None if the action succeeded.
     ``findings`` are the refusals of the wallet's checks.
@@ -429,7 +429,7 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 class Step(Struct, frozen=True, kw_only=True):
     """One transaction that the trader signs as a single step. ``review`` shows it before it is
     signed and may refuse. If an earlier run signed it, ``transaction`` is sent unchanged.
-    ``replaces`` is the transaction that it replaces, or None."""
+    ``replaces`` is the transaction to be replaced, or None."""
 
     client: Callable[[], Awaitable[WalletClient]]
     clock: Clock
@@ -473,8 +473,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Transactor:
-    """Signs and sends transactions of one wallet. Methods may raise WalletError, also without a
-    wallet agent, and JournalUnavailable."""
+    """Signs and sends transactions of one wallet. Methods may raise JournalUnavailable or, for
+    example without a wallet agent, WalletError."""
 
     def __init__(
         self,
@@ -595,9 +595,9 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Sends a signed transaction until it, or another with its nonce, is final, and records the
-        result. Stops at ``until`` or after the pace's time. When ``wanted`` returns False, an
-        unsent transaction is given up. ``contested``: another may be executed."""
+        """Sends a signed transaction until it or another with its nonce is final; records the
+        result. Stops at ``until`` or after the pace's time. An unsent transaction is given up when
+        ``wanted`` returns False. ``contested`` means that another may be executed."""
         entry.signed(signed.hash)
         self._watch.seen(signed)
         delivered = await self._delivered(signed, wanted, until, contested)
@@ -634,9 +634,9 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Looks up a transaction on its chain and sends it if it is missing there. If ``wanted`` is
-        False, gives up a transaction that was never sent. Returns the transaction that decides the
-        payment's state."""
+        """Looks up a transaction, and sends it again if necessary. If it was never sent, sends it
+        or, if ``wanted`` is False, gives it up. Returns the transaction that decides the payment's
+        state."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
         state = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)

@@ -111,7 +111,7 @@ def webhook_id(event: OrderEvent) -> str:
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
     """Returns the body of a delivery as JSON. ``withheld`` is the reason why the order must not be
-    paid, or None; a reason removes the deposit address."""
+    paid, or None. With a reason, the deposit address is left out."""
     order, seen = event.order, datetime.fromisoformat(event.at)
     display, began = display_of(order), happened(event.order, seen)
     return encode_json(
