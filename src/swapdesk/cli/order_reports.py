@@ -247,8 +247,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """Returns labels and values of the deposit to pay: exact amount, complete address, memo,
-    deadline. Empty if nothing is to be paid."""
+    """Returns pairs (label, value) about the deposit to pay: exact amount, complete address, memo,
+    deadline. Empty if nothing is to be paid. ``grouped`` puts spaces into the address."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []

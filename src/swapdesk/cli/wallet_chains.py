@@ -305,7 +305,8 @@ async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
     """Cancels a waiting transaction or raises its fee, as ``kind`` says. Raises CommandError: exit
-    10 if the replacement failed, 9 if none is possible, 8 while neither transaction is executed."""
+    10 if the replacement failed, 9 if no replacement is possible, 8 while neither transaction is
+    executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):

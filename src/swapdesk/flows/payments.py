@@ -130,7 +130,7 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
     """Records that ``payer``, such as a bundle, paid these orders by the transaction ``hash_``,
-    even if they were recorded as refused or unknown."""
+    even if their payments were recorded as refused or unknown."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:

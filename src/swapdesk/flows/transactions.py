@@ -448,8 +448,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why the wallet does not sign although the trader has confirmed: a rule, or a phrase to
-        type. None if nothing is missing."""
+        """The reason why the wallet does not sign even with the trader's consent: a rule, or a
+        phrase that must be typed. None if nothing is missing."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None

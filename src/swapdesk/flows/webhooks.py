@@ -54,7 +54,7 @@ _LEAST_BYTES, _MOST_BYTES = 24, 64
 
 class WebhookRefused(Exception):
     """Raised if the address, the secret or a delivery's id cannot be used, or if the receiver wants
-    no more. The message says why."""
+    no more deliveries. The message gives the reason."""
 
 
 def receiver(url: str) -> str:
