@@ -145,8 +145,8 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commits how a transaction of the wallet ended, with the deposits that it paid. Returns True
-    if the state changed. An executed transaction counts even if it was recorded as refused."""
+    """Commits how a transaction of the wallet ended, also for the deposits that it pays. Returns
+    True if the state changed. The state DONE is committed even if a refusal was recorded before."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():

@@ -647,8 +647,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """Follows one of several transactions and returns it when it is final. Raises StillOpen if
-        time runs out, or the error that ended the waiting early."""
+        """Follows a transaction that is one step of several, and returns it when it is final.
+        Raises StillOpen if time runs out, or the error that ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error

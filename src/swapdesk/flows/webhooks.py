@@ -103,8 +103,8 @@ def signing_secret(file: Path) -> str:
 
 
 def webhook_id(event: OrderEvent) -> str:
-    """Returns the id of the delivery of an event. It is always the same for the same state in the
-    same journal."""
+    """Returns the id of the delivery of an event. The id is always the same for the same state in
+    the same journal."""
     text = f"{event.number}\0{event.order.service_id}\0{event.at}"
     return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
