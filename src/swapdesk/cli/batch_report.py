@@ -808,8 +808,8 @@ class TransactionFacts(Struct, frozen=True):
 
 
 class GroupDocument(Struct, frozen=True):
-    """Orders of a batch that are paid together. ``bundle`` is None before it is built; ``rows`` are
-    row numbers in the file."""
+    """Orders of a batch that are paid together. ``bundle`` is None until a bundle is built;
+    ``rows`` are row numbers in the file."""
 
     PRINTED: ClassVar = {
         "group": "standing.group.number", "chain": "standing.group.chain",

@@ -553,8 +553,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """Returns the only value, or None if there is none. Raises CommandError (exit 2) if there are
-    several."""
+    """Returns the only value, or None if there are no values. Raises CommandError (exit 2) if there
+    are several and describes them as ``what``."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

@@ -117,8 +117,8 @@ Form = Literal["table", "plain", "json"]
 
 
 class ReaderLeft(Exception):
-    """Raised if the reader of standard output has left, as ``head`` does. Not an error of the
-    command."""
+    """Raised if the program that reads standard output has ended, as ``head`` does. This is no
+    error of the command."""
 
 
 class OutputLost(Exception):

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class FaultsDocument(Struct, frozen=True):
-    """All faults, and sentences about those that are set."""
+    """All faults, and sentences about the faults that are set."""
 
     faults: tuple[Fault, ...]
     active: tuple[str, ...]

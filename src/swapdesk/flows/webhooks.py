@@ -261,7 +261,7 @@ class OrderWebhooks:
 
     async def replay(self, wanted: str) -> AttemptDocument:
         """Sends the delivery with the id ``wanted`` once more. Raises WebhookRefused if the journal
-        has none."""
+        has no such delivery."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:
