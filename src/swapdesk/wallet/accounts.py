@@ -144,8 +144,8 @@ class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agent is told when it opens the wallet of one profile. No value here can weaken the
-    agent's rules on contracts and documents."""
+    """The data that the agent receives when it opens the wallet of one profile. No value here can
+    weaken the agent's rules on contracts and documents."""
 
     directory: str
     """The directory of the keys."""

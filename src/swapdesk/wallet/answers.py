@@ -186,8 +186,8 @@ _WORDS: Mapping[State, TransactionWord] = {
 
 
 class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
-    """A transaction that the wallet signed. ``nonce`` is None on Solana, ``last_valid_height`` on
-    EVM chains. ``replaces`` is the hash of the transaction whose nonce is reused, otherwise
+    """A transaction that the wallet signed. ``nonce`` is None on Solana; ``last_valid_height`` is
+    None on EVM chains. ``replaces`` is the hash of the transaction whose nonce is reused, otherwise
     None."""
 
     PRINTED: ClassVar = {

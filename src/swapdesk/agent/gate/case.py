@@ -92,9 +92,9 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns (address, grants). The payload lets this address take the token; the address is empty
-    if the payload lets nobody else take it. ``grants`` is False if the address also needs an
-    allowance from another signature."""
+    """Returns (taker, grants). ``taker`` is the address that the payload lets take the token, empty
+    if there is none. ``grants`` is False if the taker also needs an allowance from another
+    signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -313,8 +313,8 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the confirmed tokens on the chain that is paid on. Empty for a payload without a
-    confirmed amount, such as one that ends an allowance."""
+    """Returns the confirmed tokens on the chain where the payment is made. Empty for a payload
+    without a confirmed amount, such as one that ends an allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]

@@ -111,8 +111,8 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 class Chains:
     """The chains of a profile, by short name. ``genesis`` returns the recorded hash of a chain's
-    first block, None if none is recorded. Methods that ask a node may raise Refused: it does not
-    answer or is on another chain."""
+    first block, None if none is recorded. Methods may raise Refused if a node does not answer or is
+    on another chain."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None

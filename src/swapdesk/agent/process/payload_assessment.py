@@ -115,8 +115,8 @@ async def read_facts(
     call: Call | None = None,
 ) -> Facts:
     """Returns the facts that the gate needs from an EVM chain. A fact that cannot be read is
-    missing, and the gate then refuses. ``needs`` comes from ``needed``; ``call`` is the call to
-    simulate, None for a document."""
+    missing, and the gate then refuses. ``needs`` is a result of ``gate.case.needed``; ``call`` is
+    the call to simulate, None for a document."""
     code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [

@@ -253,7 +253,7 @@ _USD_DECIMALS = 2
 
 class Past(Struct, frozen=True):
     """What was counted earlier, for each window of a limit. ``again`` is True if the payload to
-    judge was among it."""
+    judge was itself counted earlier."""
 
     windows: Mapping[SpendWindow, SpendSums]
     again: bool = False

@@ -52,8 +52,8 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """Yields an objection if the confirmed amounts assume decimals for a token that differ from
-    those its contract states. A wrong amount would leave."""
+    """Yields an objection if the confirmed amounts were computed with other decimals than the
+    token's contract states. A wrong amount would leave."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -257,8 +257,8 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """Yields an objection if the account has less of a token than the payload takes. Solana is not
-    checked; its simulation fails without the funds."""
+    """Yields an objection if the account has less of a token than the payload takes. Solana
+    transactions are not checked, because their simulation fails without the funds."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return

@@ -103,8 +103,8 @@ def memo_is_the_orders(case: Case) -> Objections:
 
 @warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
-    """Yields a warning if a deposit carries a memo that it does not need. The order's own id is
-    accepted."""
+    """Yields a warning if a deposit carries a memo although the order needs none. The order's own
+    id is accepted as a memo."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return

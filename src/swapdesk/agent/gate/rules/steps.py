@@ -173,7 +173,7 @@ def taken_in_all(case: Case) -> int:
 
 def _bound(case: Case) -> int:
     """Returns the most that all signatures together may take, in base units: the confirmed amount,
-    plus 0.01 % if deposits of orders are paid."""
+    plus 0.01 % if the swap is paid by deposits."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
