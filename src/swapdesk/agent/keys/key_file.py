@@ -449,8 +449,8 @@ _PREFIXES = ("evm-", "solana-")
 
 class KeyDirectory:
     """The key files of one profile. An unsafe key file is listed as unusable. The constructor
-    raises UnsafePlace if the directory is a link, belongs to another user, or has a mode other than
-    0700."""
+    raises UnsafePlace if the directory is a link, belongs to another user, or is open to other
+    users."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)

@@ -360,9 +360,9 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """Returns the spending policy's objections. ``decimals`` has the tokens' decimals on the
-        chain. ``tier`` is the price tier of a paid API call, otherwise None. With ``signing``, the
-        pass phrase must have opened the policy."""
+        """Returns the spending policy's objections. ``decimals`` has the confirmed tokens'
+        decimals, which the gate compares with the chain. ``tier`` is the price tier of a paid API
+        call, otherwise None. With ``signing``, the pass phrase must have opened the policy."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:

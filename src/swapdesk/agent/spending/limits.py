@@ -277,8 +277,8 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns a refusing finding for each token whose decimals in the policy differ from those on
-    its chain (``decimals``), because its limit would allow another amount."""
+    """Returns a refusing finding for each token whose decimals in the policy differ from those in
+    ``decimals``, because its limit would then allow another amount."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
