@@ -25,10 +25,10 @@ _LIMIT = 64 * 1024
 class ReadyLine(Struct, frozen=True):
     """The line that a sandbox prints once it is ready.
 
-    ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
-    shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
-    supervisor's process id. ``putAside`` is the new path of earlier data that this start moved out
-    of the way because it could not be used; empty if there was none.
+    Each of ``partners`` has partnerId, apiKey, apiSecret, tier, name, scope and state; each of
+    ``chains`` has shortName, kind, chainId and rpc; each of ``makers`` has provider, chain and key.
+    ``pid`` is the supervisor's process id. If earlier data could not be used, ``putAside`` is its
+    new path; otherwise ``putAside`` is empty.
     """
 
     url: str

@@ -37,15 +37,16 @@ PARTS = 10_000
 
 
 def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns what a pool pays for ``amount_in``, rounded down as the contract does. ``fee`` is in
-    parts of 10,000; amounts are in smallest units."""
+    """Returns how much a pool pays out for ``amount_in``, rounded down as the contract does.
+    ``fee`` is in parts of 10,000; amounts are in smallest units."""
     kept = amount_in * (PARTS - fee)
     return kept * reserve_out // (reserve_in * PARTS + kept)
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns how much to sell to a pool, fee included, so that ``reserve_in`` divided by
-    ``reserve_out`` rises to ``ratio``. Rounded down; 0 if it is that high already."""
+    """Returns the amount to sell to a pool, fee included, that raises the ratio ``reserve_in /
+    reserve_out`` to ``ratio``. The amount is rounded down; it is 0 if the ratio is already high
+    enough."""
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -162,8 +163,8 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Keeps the prices of the pools on a node's chains at the market's, as long as a chain is
-    used."""
+    """Keeps the pools on a node's chains at market prices. It cares only for chains that are in
+    use."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -265,8 +266,8 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
-    """Sends units of a token from the treasury and returns the transaction's hash at once. Raises
-    Problem, also if the treasury holds too little."""
+    """Sends units of a token from the treasury and returns the transaction's hash at once. May
+    raise Problem, for example if the treasury holds too little."""
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
     )

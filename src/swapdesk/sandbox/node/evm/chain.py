@@ -149,8 +149,9 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes transactions of ``batch`` until the block is full. Returns the new block (an
-        empty list if nothing was executed) and the reasons of failed transactions, by hash."""
+        """Executes transactions of ``batch`` until the block is full. Returns a list with the new
+        block and its changes (empty if nothing was executed), and error messages by hash for the
+        transactions that cannot be executed."""
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
         done: list[MinedTransaction] = []
