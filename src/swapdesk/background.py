@@ -57,8 +57,8 @@ class Silence:
 
 
 class SharedWork(Generic[T]):
-    """Work that runs at most once at a time: ``begin`` returns the task in progress, if any. It
-    continues if its caller is cancelled."""
+    """Work that runs at most once at a time: ``begin`` returns the task in progress, if any. The
+    task continues if a caller is cancelled."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None

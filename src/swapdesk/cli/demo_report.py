@@ -209,7 +209,8 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
 
 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
-    """Returns a demonstration as an HTML page. The same stages give the same bytes."""
+    """Returns a demonstration as an HTML page, introduced by the line ``about``. The same stages
+    give the same bytes."""
     last = record[-1]
     islands, left_out = link_graph(last)
     return web_page(

@@ -324,8 +324,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the selected orders, sorted. If the service cannot be asked, prints a message and
-    uses the journal."""
+    """Returns the orders that the filter ``kept`` selects, sorted. If the service cannot be asked,
+    prints a message and uses the journal."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -448,8 +448,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order, as the journal has it if the service cannot be asked. ``order`` is its id
-    or the beginning, or one of its addresses, hashes or request ids."""
+    """Prints one order; if the service cannot be asked, as the journal has it. ``order`` is an
+    order id, the beginning of an id, an address, a hash, or a request id."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))

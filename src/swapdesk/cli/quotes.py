@@ -100,8 +100,8 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """Returns the token's lines for the review. Raises CommandError (exit 9) for an unusable token,
-    or a warning that is not ``accepted``."""
+    """Returns the token's lines for the review. Raises CommandError (exit 9) if the token is
+    unusable, or has a warning and ``accepted`` is False."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -221,8 +221,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Asks for quotes, keeps them for later commands and prints them. ``account`` is the one that
-    would sign an on-chain swap. Raises CommandError (exit 4) without a usable route."""
+    """Asks for quotes, stores them for later commands and prints them. ``account`` is the account
+    that would sign an on-chain swap. Raises CommandError (exit 4) without a usable route."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -339,9 +339,9 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """Returns the quote that the request names, or the best of a new answer. Raises CommandError:
-    exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a route, 3 if too
-    little arrives."""
+    """Returns the quote that the request names, or the best quote of a new answer. Raises
+    CommandError: exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a
+    route, 3 if too little arrives."""
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
@@ -504,8 +504,7 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, result: QuoteResult) -> None:
-        """Adds an answer to the file, and removes old answers and those beyond the largest number
-        to keep."""
+        """Adds an answer to the file. Removes answers that are too old or too many."""
         ranking = result.ranking
         fresh = CachedResult(
             asked_at=result.asked_at,

@@ -544,8 +544,8 @@ def demo(
 
 
 class TapeDocument(Struct, frozen=True):
-    """The result of playing a tape, a file of keys to press. ``differ`` names the moments with an
-    unexpected screen; None without an expectation."""
+    """The result of playing a tape, a file of keys to press. ``differ`` names the moments at which
+    the screen was not as expected; None if no expected result was given."""
 
     tape: str
     moments: list[str]

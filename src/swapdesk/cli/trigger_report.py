@@ -62,8 +62,8 @@ def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]])
 
 
 async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
-    """Sets the fault that is named like the command. Raises CommandError: exit 2 for an unknown
-    fault or target, 4 if it is too late."""
+    """Sets the fault whose name is that of the current command; ``given`` are its options. Raises
+    CommandError: exit 2 for an unknown fault or target, 4 if it is too late."""
     await load_catalog(call)
     name = click.get_current_context().info_name or ""
     members = {key: value for key, value in given.items() if value is not None}

@@ -154,8 +154,8 @@ def account_named(accounts: Accounts, named: str) -> Account:
 def account_on(
     accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
 ) -> Account:
-    """Returns the account ``named``, or for None the first of the kind. Raises CommandError: exit 5
-    if there is none, 2 for another kind."""
+    """Returns the account with the name or address ``named``; if that is None, the first account of
+    the kind. Raises CommandError: exit 5 if there is none, 2 for another kind."""
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:

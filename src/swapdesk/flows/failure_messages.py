@@ -214,8 +214,8 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Returns ``failure`` with a warning about the payment that was sent with the call, if any. Its
-    payee may take the money until it expires, whatever the service answered."""
+    """Returns ``failure`` and, if a payment was sent with the call, a warning: the payee may take
+    the money until the payment expires, whatever the service answered."""
     if error.payment is None:
         return failure
     refused = isinstance(error, PaymentRequired)
@@ -235,8 +235,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money`` (where the money is after a failed call), extended by how much the payee of
-    a payment for that call can take, and until when."""
+    """Returns the text ``money``, which says where the money is after a failed call. If a payment
+    was signed for the call, adds what its payee can take, and until when."""
     payment = error.payment
     if payment is None:
         return money
