@@ -120,8 +120,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry of the verb. ``key`` is the key that the user configured; empty
-        for the usual key."""
+        """Returns the footer entry of the verb. ``key`` is the key that the user configured; if it
+        is empty, the usual key is shown."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

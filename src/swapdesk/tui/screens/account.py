@@ -216,7 +216,7 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of the commissions in USD, and their number."""
+    """Returns the rows with the commissions in USD and the number of commissions."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),

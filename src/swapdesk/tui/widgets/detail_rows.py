@@ -27,8 +27,8 @@ MARGIN = 2
 
 
 class Fact(Struct, frozen=True):
-    """A label and its value. ``address`` is drawn instead of ``value``, in groups. ``copy`` (else
-    the address) is what a copy key copies."""
+    """A label and its value. If ``address`` is not empty, it is drawn in groups instead of
+    ``value``. A copy key copies ``copy`` or, if that is empty, the address."""
 
     label: str = ""
     value: LineLike = ""

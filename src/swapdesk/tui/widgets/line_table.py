@@ -44,8 +44,8 @@ class RowMessage(Message):
 
 
 class KeyedRows:
-    """The rows of a table by their keys, and ``cursor``, the position of the cursor's row; -1 if no
-    row can have the cursor."""
+    """The rows of a table, which can be found by their keys. ``cursor`` is the position of the row
+    under the cursor; -1 if no row can have the cursor."""
 
     def __init__(self) -> None:
         self.all: list[TableRow] = []
@@ -91,8 +91,8 @@ class KeyedRows:
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """Returns the position of the row to scroll to: the cursor's, or the topmost label right
-        above it that fits into ``room`` rows with it."""
+        """Returns the position of the row to scroll to: the cursor's row, or the topmost label
+        directly above it if everything from there to the cursor fits into ``room`` rows."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -166,8 +166,8 @@ class LineTable(ScrollView, can_focus=True):
         empty: LineLike = "",
         **place: Any,
     ) -> None:
-        """``empty`` is shown while there are no rows. Without ``heads`` there are no column
-        names."""
+        """Makes the table. ``empty`` is shown while there are no rows. If ``heads`` is False, the
+        table has no column names."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
         self.head_height = 2 if heads else 0
@@ -214,7 +214,8 @@ class LineTable(ScrollView, can_focus=True):
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
         """Replaces all rows. The cursor stays on the row with its key. ``measured`` is a layout
-        that has measured the rows already. Raises ValueError if two rows have the same key."""
+        that has already measured the rows; None measures them now. Raises ValueError if two rows
+        have the same key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         width = self.size.width - 2 * MARGIN

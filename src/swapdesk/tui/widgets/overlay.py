@@ -121,8 +121,8 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
 
 
 class TextOverlay(Overlay[ScreenResultType]):
-    """A panel with a text field. Its result is what ``read`` returns for the typed text. A
-    ValueError of ``read`` is shown in place of ``hint``."""
+    """A panel with a text field. Its result is what the function ``read`` returns for the typed
+    text. If ``read`` raises ValueError, the error is shown in place of ``hint``."""
 
     def __init__(
         self,
@@ -153,8 +153,8 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 
 class Question(Struct, frozen=True):
-    """A question that the user answers by typing ``phrase``. ``what`` are sentences about what will
-    happen."""
+    """A question that the user answers by typing ``phrase``. ``what`` has the sentences about what
+    will happen."""
 
     title: str
     what: Sequence[str]
