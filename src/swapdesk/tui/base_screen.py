@@ -148,8 +148,8 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """Returns the key of ``verb`` as it is drawn, for example ``esc``: the user's own key or
-        else the usual one."""
+        """Returns the key of ``verb`` as it is drawn, for example ``esc``. It is the key that the
+        user configured, otherwise the usual key."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
@@ -329,7 +329,8 @@ class DeskScreen(Screen[None]):
         return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
-        """Returns the verbs in the footer with their present states. The first is the main one."""
+        """Returns the verbs in the footer with their present states. The first verb is the main
+        one."""
         return [(verb, standing) for verb, standing in self.verbs.working() if verb.in_footer]
 
     # verbs
@@ -422,7 +423,7 @@ class DeskScreen(Screen[None]):
         urgent: bool = False,
     ) -> None:
         """Shows ``Funds <where>`` and ``Next <next_>`` on the money line, or the short texts on
-        narrow screens."""
+        narrow screens. ``urgent`` draws the next step in bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:

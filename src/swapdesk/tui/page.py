@@ -288,8 +288,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Shows ``question``, which the user confirms by typing a phrase. Calls ``answered`` in any
-        case, then ``agreed`` if the phrase was typed."""
+        """Shows ``question``, which the user confirms by typing a phrase. When the question is
+        closed, calls ``answered`` and then, if the phrase was typed, ``agreed``."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:

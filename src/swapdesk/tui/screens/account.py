@@ -199,7 +199,8 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows about call limits, with a warning if a period's calls will run out."""
+    """Returns the rows about call limits, with a warning if the calls of a period will run out.
+    ``pays`` adds a note for users who pay for each call."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:

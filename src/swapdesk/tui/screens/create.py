@@ -423,8 +423,9 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the questions in ``asked`` one after the other, then creates the order. Nothing is
-        sent if the fields or their meaning changed meanwhile, or if the quote expired."""
+        """Asks the questions in ``asked`` in turn, then creates the order. Each is paired with the
+        positions to hide in the address. Nothing is sent if the fields or their meaning changed
+        meanwhile, or if the quote expired."""
         if not asked:
             self._send(intent)
             return

@@ -589,8 +589,8 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """Returns what the panel beside the form shows. ``cost`` is how many calls creating the order
-    takes."""
+    """Returns what the panel beside the form shows. ``cost`` is a text about the API calls that
+    creating the order takes. ``verdict`` is the result of checking the form, or None."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())

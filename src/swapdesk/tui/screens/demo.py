@@ -423,7 +423,8 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines of a pane, and those of its closing sentence."""
+    """Returns the lines of a pane, and the lines of its closing sentence, if any. ``whole`` selects
+    the full texts of the lines instead of the short ones."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:

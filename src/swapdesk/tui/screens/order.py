@@ -354,8 +354,8 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about a transaction, with a link to the chain's explorer if ``live`` is
-    True, otherwise with a note that it is simulated."""
+    """Returns the fact about a transaction. If ``live`` is True, it has a link to the chain's
+    explorer, otherwise a note that the transaction is simulated."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)

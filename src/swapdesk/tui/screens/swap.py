@@ -154,8 +154,8 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``right`` is its value in USD, ``marked`` the positions
-    of wrong characters."""
+    """What is shown about the typed line. ``right`` is the value of the amount in USD. ``marked``
+    has the positions of wrong characters."""
 
     state: LineState = "empty"
     text: LineLike = ""

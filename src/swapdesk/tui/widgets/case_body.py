@@ -98,7 +98,7 @@ def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
 
 
 class CaseBody(VerticalScroll, can_focus=True):
-    """The order of a support case and, at its right or below it, the answer."""
+    """A widget with the order of a support case and, at the right of it or below, the answer."""
 
     SCOPED_CSS = False
     """False because its style rules depend on a class of the screen."""
@@ -177,8 +177,8 @@ class TimeLine(Vertical):
 
     @property
     def moment(self) -> CaseMoment | None:
-        """The update under the cursor or, on a request, the last one before it; None if there is
-        none."""
+        """The update under the cursor. If the cursor is on a request, the last update before that
+        request. None if there is no such update."""
         record, key = self._record, self.table.cursor_key
         if record is None or key is None:
             return None
@@ -204,7 +204,7 @@ class TimeLine(Vertical):
         return f"at {clock_time(moment.happened)}, {number} of {len(record.moments)}"
 
     def step(self, by: int) -> None:
-        """Moves the cursor ``by`` updates: -1 to the earlier one, 1 to the later one."""
+        """Moves the cursor by ``by`` updates: -1 to the earlier update, 1 to the later update."""
         record, moment = self._record, self.moment
         if record is None or not record.moments:
             return

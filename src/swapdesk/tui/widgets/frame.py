@@ -342,8 +342,8 @@ class KeyBar(LinesView):
 
 
 def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
-    """Returns the row of keys: those of ``hints`` that fit, at most six, and ``help_key`` at the
-    right unless it is empty."""
+    """Returns the row of keys: at most six keys of ``hints``, as many as fit, and ``help_key`` at
+    the right unless it is empty."""
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
     if help_key:

@@ -12,7 +12,8 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy."""
+    """Returns a bar of ``cells`` cells. The share ``part`` of the bar (0 to 1) is drawn as a heavy
+    line."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:

@@ -93,7 +93,8 @@ _ACTS = {
 
 
 def widget_help(widget: Widget | None) -> HelpGroup:
-    """Returns the keys that the focused widget handles itself; no rows if there are none."""
+    """Returns the keys that the focused widget handles itself. The group has no rows if there are
+    no such keys."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     if isinstance(widget, TextField):
         for key, act in EDITING.items():

@@ -62,8 +62,8 @@ class KeyedRows:
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """Returns the position of the row with this key. None if there is none or, like a label, it
-        cannot have the cursor."""
+        """Returns the position of the row with this key. None if no row has the key, or if the row
+        (such as a label) cannot have the cursor."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
@@ -86,13 +86,13 @@ class KeyedRows:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """Returns the position to which the cursor moves by ``steps`` rows (negative: up), skipping
-        rows that cannot have it. Returns -1 if none can."""
+        """Returns the position to which the cursor moves by ``steps`` rows (negative: up). Rows
+        that cannot have the cursor are skipped. Returns -1 if no row can have it."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """Returns the position of the row to scroll to: the cursor's row, or the topmost label
-        directly above it if everything from there to the cursor fits into ``room`` rows."""
+        """Returns the position of the row to scroll to, so that the cursor's row and as many labels
+        directly above it as possible are within ``room`` rows."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -237,8 +237,8 @@ class LineTable(ScrollView, can_focus=True):
             self.post_message(self.Highlighted(self, self.cursor_key))
 
     def update_rows(self, rows: Iterable[TableRow]) -> None:
-        """Replaces each row that has the same key as one of ``rows``. Raises KeyError if no row has
-        the key."""
+        """Replaces the rows of the table that have the keys of ``rows``. Raises KeyError if the
+        table has no row with such a key."""
         cursor = self._rows.cursor
         changes: list[Change] = []
         for row in rows:

@@ -156,7 +156,8 @@ Fitted = Callable[[int], list[Line]]
 
 
 class FittedLines(StateView[Fitted | None]):
-    """Draws the rows which a function returns for the widget's width, or nothing for None."""
+    """A widget whose state is a function that returns the rows for the widget's width. It draws
+    nothing if the state is None."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(made, **place)

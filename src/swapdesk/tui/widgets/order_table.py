@@ -160,8 +160,8 @@ def stage_mark(level: str) -> StageMark:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what
-    arrived or came back or, before that, the expected payout."""
+    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is the
+    expected payout until money has arrived or come back, and then the actual amount."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [

@@ -83,7 +83,7 @@ MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
-    """A panel with rows to read, which ``made`` returns for its width."""
+    """A panel with rows to read. The function ``made`` returns the rows for the panel's width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_panel(1)", "down", show=False),

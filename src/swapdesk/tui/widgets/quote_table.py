@@ -222,8 +222,8 @@ def _row(
 
 
 def _figure(row: RankedQuote, figure: Decimal) -> str:
-    """Returns an amount as text, rounded up if the user sends it and down if the user gets it, so
-    that it never claims too much."""
+    """Returns an amount as text, rounded up if the user sends it and down if the user gets it. The
+    text thus never promises the user too much."""
     return table_amount(figure, "pay" if row.reverse else "receive")
 
 

@@ -206,8 +206,8 @@ class TableLayout:
         return line
 
     def line(self, row: TableRow, width: int) -> Line:
-        """Returns ``row`` laid out in ``width`` cells. Equal cells of its last layout are
-        reused."""
+        """Returns ``row`` laid out in ``width`` cells. Cells that have not changed since the row's
+        last layout are reused."""
         self.placed(width)
         former = self._laid.get(row.key)
         if former is not None and former.row is row:

@@ -277,8 +277,8 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handles the keys of the field. Bindings would take effect only after characters typed
-        later."""
+        """Handles the keys of the field. Key bindings would take effect only after characters that
+        were typed later."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()
