@@ -466,8 +466,8 @@ class SafeApp(App[ReturnType]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
-        """Shows the first problem of the user's files and how many more there are. All are added to
-        the log of notices."""
+        """Shows the first problem of the user's files and how many more there are. All problems are
+        added to the log of notices."""
         if not problems:
             return
         for problem in problems:

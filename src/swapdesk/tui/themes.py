@@ -91,8 +91,8 @@ _KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
-    """Removes colours, as the variable ``NO_COLOR`` demands, except from QR codes. Without black on
-    white, these would be unreadable."""
+    """Removes all colours for ``NO_COLOR``, except the black on white of QR codes, which would
+    otherwise be unreadable."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)

@@ -102,7 +102,8 @@ class Verb(Struct, frozen=True, eq=False):
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """Returns the help sentence of the verb, with its cost unless it is locked."""
+        """Returns the help sentence of the verb. The sentence includes the verb's cost unless the
+        verb is locked."""
         said, cost = self.sentence, "" if standing.locked else standing.cost
         return f"{said.rstrip('.')}; {cost}." if cost else said
 

@@ -32,8 +32,8 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the usable entries of ``wanted`` (keys by command id), and a problem made by
-    ``refuse`` for each other entry."""
+    """Returns the usable entries of ``wanted`` (keys by command id) and, for each other entry, a
+    problem made by ``refuse``."""
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
         by_id.setdefault(command.id, []).append(command)

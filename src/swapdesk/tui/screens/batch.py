@@ -264,8 +264,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Redraws the page because orders of the batch were created or failed. ``failure`` is the
-        reason; empty if they were created."""
+        """Redraws the page because orders of the batch were created or failed. ``failure`` says why
+        they failed; empty if they were created."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()

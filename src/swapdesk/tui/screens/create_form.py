@@ -409,8 +409,8 @@ class CreateForm(Vertical):
     # keys
 
     def next_field(self) -> None:
-        """Checks the field with the focus and moves the focus on, unless that field has a
-        problem."""
+        """Checks the field with the focus. Unless that field has a problem, moves the focus to the
+        next field."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
@@ -464,7 +464,7 @@ class CreateForm(Vertical):
 
     def _bring(self, name: str, memo: str) -> None:
         """Sets the field ``name`` to ``memo``, so that the memo of a former address does not go to
-        the new one. A memo that the user typed stays."""
+        the new address. A memo that the user typed stays."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -784,8 +784,6 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Returns None for the fact about the least amount or, for a swap on chains, that fact without
-    its second row. Returns other facts unchanged."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None

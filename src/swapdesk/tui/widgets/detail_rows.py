@@ -153,8 +153,8 @@ def facts_lines(facts: Sequence[Fact], width: int, label: int = 0) -> list[Line]
 
 
 def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
-    """Returns the rows of one fact, at most ``width`` cells wide. The value begins in column
-    ``label``."""
+    """Returns the rows of one fact, at most ``width`` cells wide. ``label`` is the number of the
+    column in which the value begins."""
     room = max(4, width - label)
     head = Span(fact.label.ljust(label), "muted")
     indent = Span(" " * label)

@@ -232,7 +232,8 @@ LEAST = 7
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows after Funds and after Next, with short forms."""
+    """The texts that the money line shows after ``Funds`` and after ``Next``, with their short
+    forms."""
 
     where: str
     next_: str = ""

@@ -72,7 +72,8 @@ def stage_spans(state: StageState) -> Line:
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:
-    """Returns a dot for each stage, joined by lines of ``gaps`` cells."""
+    """Returns a dot for each stage, joined by lines. ``gaps`` has the length of each line in
+    cells."""
     past = "status-done"
     line: Line = []
     for stage in range(state.of):
@@ -91,8 +92,8 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
 def track_lines(
     stage: StageState, names: Sequence[str], short_names: Sequence[str], width: int
 ) -> list[Line]:
-    """Returns a dot for each stage and below it the stage's name, from ``short_names`` below 96
-    cells."""
+    """Returns a row with a dot for each stage, and below it the names of the stages.
+    ``short_names`` replace the names if ``width`` is below 96 cells."""
     names = list(short_names if width < 96 and short_names else names)
     sizes = [cell_len(name) for name in names]
     if sum(sizes) + stage.of - 1 > width:

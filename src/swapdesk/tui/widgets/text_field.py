@@ -121,8 +121,8 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """A text field of one row. While it is empty or resting (see :meth:`rest`), the screen gets
-    each key for whose Textual name ``leaves`` returns True."""
+    """A text field of one row. While it is empty or resting (see :meth:`rest`), the screen gets a
+    key if ``leaves`` returns True for the key's Textual name."""
 
     DEFAULT_CSS = """
     TextField {
