@@ -79,8 +79,8 @@ class Granularity(StrEnum):
 
 
 class ChartQuery(RequestModel):
-    """Parameters of the chart. ``from`` and ``to`` are the first and last day or month, both whole;
-    by default the last 30 days."""
+    """Parameters of the chart. The days or months of ``from`` and ``to`` are included as a whole.
+    By default the chart covers the last 30 days."""
 
     metric: ChartMetric
     granularity: Granularity = Granularity.DAY

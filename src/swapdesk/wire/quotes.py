@@ -186,7 +186,7 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair for each route type, which may be null (contract 6.1)."""
+    """The limits of a pair: for each route type an object, or null."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 
@@ -196,8 +196,8 @@ class PairLimits(WireModel):
 
 
 class PairLimitsQuery(RequestModel):
-    """Parameters of a pair's limits. Each side is a token id, or a symbol on centralized exchanges
-    (``cexTokenId``)."""
+    """Parameters of a pair's limits. Each side is the token's id, or its symbol on centralized
+    exchanges (``cexTokenId``)."""
 
     token_id_from: Annotated[str, FreeText(64)]
     token_id_to: Annotated[str, FreeText(64)]
