@@ -143,8 +143,8 @@ class BackgroundTasks:
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Runs all coroutines until they have ended. An error of one cancels the others and is
-    raised."""
+    """Runs all coroutines until they have ended. If one raises an error, cancels the others and
+    raises that error."""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:
         return

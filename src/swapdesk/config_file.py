@@ -104,8 +104,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Reads the configuration file. A missing file has no values. A file that is broken, or that
-    other users may write, has no values and one problem."""
+    """Reads the configuration file. If the file is missing, there are no values. If it is broken or
+    other users may write it, there are no values and one problem."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())

@@ -73,8 +73,8 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
 
 
 def put_on_path(prefix: Path) -> str:
-    """Returns the shell command that lets the shell find the program ``swapdesk`` of the Python
-    environment ``prefix``."""
+    """Returns the shell command that puts the program ``swapdesk`` of the Python environment
+    ``prefix`` on the shell's path."""
     if (prefix / _RECEIPT).is_file():
         return "uv tool update-shell"
     if (prefix / _PIPX).is_file():

@@ -59,8 +59,8 @@ class ProfilePlaces(Struct, frozen=True):
 
 
 class Home(Struct, frozen=True):
-    """The directories for configuration, data and logs. Under ``SWAPDESK_HOME`` the first two are
-    the same."""
+    """The directories for configuration, data and logs. Under ``SWAPDESK_HOME``, configuration and
+    data share a directory."""
 
     config: Path
     data: Path

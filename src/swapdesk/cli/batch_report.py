@@ -574,8 +574,9 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Continues an interrupted batch and returns the exit code. Pays everything if the journal
-    records a payer, otherwise only groups whose payment had begun."""
+    """Continues an interrupted batch and returns the exit code. Pays all groups if the journal
+    records a payer, otherwise only groups whose payment had begun. An empty ``account`` means the
+    recorded payer."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -779,7 +780,7 @@ _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"
 
 class TransactionFacts(Struct, frozen=True):
     """One transaction that the wallet signed for a group. ``serviceIds`` are the orders whose
-    deposits it pays; empty if it only funds the smart account."""
+    deposits it pays; the list is empty if it only funds the smart account."""
 
     PRINTED: ClassVar = {
         "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
@@ -807,8 +808,8 @@ class TransactionFacts(Struct, frozen=True):
 
 
 class GroupDocument(Struct, frozen=True):
-    """Orders of a batch that are paid together. ``bundle`` is None before it is built; ``rows`` are
-    row numbers in the file."""
+    """Orders of a batch that are paid together. ``bundle`` is None until a bundle is built;
+    ``rows`` are row numbers in the file."""
 
     PRINTED: ClassVar = {
         "group": "standing.group.number", "chain": "standing.group.chain",

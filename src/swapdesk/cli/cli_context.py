@@ -157,8 +157,8 @@ def require(*rules: tuple[bool, str, str, str]) -> None:
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Returns a click callback that reads an option's text. The value of a missing option stays
-    None."""
+    """Returns a click callback that converts an option's text with ``read``. None, for an option
+    that was not given, stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -169,8 +169,8 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text``. Raises click.BadParameter with ``no_number`` if there is
-    none, or with ``outside`` if ``fits`` refuses it."""
+    """Returns the number in ``text``. Raises click.BadParameter: with the message ``no_number`` if
+    there is no number, or ``outside`` if ``fits`` returns False."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -181,8 +181,8 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines several click decorators for options and arguments into one. The help lists them in
-    reverse order."""
+    """Combines several click decorators for options and arguments into one decorator. The help
+    lists the options in reverse order."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:

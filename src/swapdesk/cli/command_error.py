@@ -642,8 +642,8 @@ OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 def missing_extra(
     what: str, packages: Sequence[str], extra: str, otherwise: str = ""
 ) -> CommandError:
-    """Returns an error (exit 2) that names the command which installs ``packages``. ``otherwise``
-    is what the user may do instead, or empty."""
+    """Returns an error (exit 2) that says that ``what`` needs ``packages``, and how to install
+    them. ``otherwise`` is what the user may do instead, or empty."""
     from swapdesk.installation import install
 
     return CommandError(
@@ -747,7 +747,8 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code after the service or the desk refused to create an order."""
+    """Returns the exit code after the service or the desk refused to create an order. ``error`` is
+    that of the failed call; None if no call failed."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):

@@ -182,8 +182,8 @@ class PageDocument(Struct, frozen=True):
 
 
 def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
-    """Runs a demonstration and writes its web page to ``file``, or to standard output for ``-``.
-    Prints the stages if ``told`` is True or ``file`` is None."""
+    """Runs a demonstration and writes its web page to ``file``: a path, or ``-`` for standard
+    output. The stages are printed if ``told`` is True or ``file`` is None."""
     if file is None:
         tell_demo(call.output, choice)
         return

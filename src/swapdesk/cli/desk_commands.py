@@ -325,7 +325,7 @@ def commissions() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:VolumeDocument",)),
 )
 def volume() -> None:
-    """Show how many orders were finished and the total that was sent for them, in US dollars."""
+    """Show how many orders were finished, and how much was sent for them in all, in US dollars."""
 
 
 @account.command()

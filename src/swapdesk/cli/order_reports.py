@@ -247,8 +247,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """Returns labels and values of the deposit to pay: exact amount, complete address, memo,
-    deadline. Empty if nothing is to be paid."""
+    """Returns pairs (label, value) about the deposit to pay: exact amount, complete address, memo,
+    deadline. Empty if nothing is to be paid. ``grouped`` puts spaces into the address."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -553,8 +553,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """Returns the only value, or None if there is none. Raises CommandError (exit 2) if there are
-    several."""
+    """Returns the only value, or None if there are no values. Raises CommandError (exit 2) if there
+    are several and describes them as ``what``."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

@@ -38,8 +38,8 @@ match, so names stay distinct."""
 
 
 def replace_closed() -> None:
-    """Replaces standard streams that the shell closed. Otherwise a file opened later would take
-    their number, and messages could be written into it."""
+    """Replaces standard streams that the shell closed. Otherwise a file opened later would get
+    their descriptor number, and messages could be written into that file."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -117,8 +117,8 @@ Form = Literal["table", "plain", "json"]
 
 
 class ReaderLeft(Exception):
-    """Raised if the reader of standard output has left, as ``head`` does. Not an error of the
-    command."""
+    """Raised if the program that reads standard output has ended, as ``head`` does. This is no
+    error of the command."""
 
 
 class OutputLost(Exception):

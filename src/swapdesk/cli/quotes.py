@@ -163,7 +163,7 @@ class TokenName(Struct, frozen=True):
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
-    """Usable quotes, ranked, and unusable ones with the reason. With ``receive``, ``amount`` is
+    """Usable quotes, ranked, and unusable quotes with the reason. With ``receive``, ``amount`` is
     what arrives. ``cost`` is the number of calls charged to the quote limit."""
 
     asked_at: Moment
@@ -526,13 +526,14 @@ class QuoteCache(Struct, frozen=True):
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """Returns the stored answer with this quote, and the quote; otherwise None."""
+        """Returns the stored answer that contains the quote, and the quote itself; None if no
+        stored answer contains it."""
         every = ((answer, quote) for answer in self._read() for quote in answer.quotes)
         return next((pair for pair in every if pair[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """Returns the stored answer with this quote, ranked as of ``now``; None if the quote or one
-        of its tokens is gone."""
+        """Returns the stored answer that contains the quote, ranked as of ``now``; None if the
+        quote or one of its tokens is gone."""
         shown = self.shown(quote_id)
         if shown is None:
             return None

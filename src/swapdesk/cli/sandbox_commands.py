@@ -418,7 +418,7 @@ def set_fault() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("trigger_report:FaultsDocument",)),
 )
 def list_faults() -> None:
-    """List every fault, what it can be set on and what it shows; then those that are set."""
+    """List every fault, what it can be set on and what it shows; then the faults that are set."""
 
 
 @trigger.command()

@@ -44,9 +44,9 @@ IN_SANDBOX = "in the sandbox; none of it is real"
 def play_tape(
     call: CliContext, file: Path, headless: bool, check: Path | None, record: Path | None
 ) -> int:
-    """Plays a tape of keys. ``record`` is the folder for the result, ``check`` the file with
-    expected texts. Raises CommandError: exit 3 if an awaited text never came, 10 if a text is not
-    as expected."""
+    """Plays a tape of keys; with ``headless``, without a terminal. ``record`` is the folder for the
+    result, ``check`` the file with expected texts. Raises CommandError: exit 3 if an awaited text
+    never came, 10 if a text differs."""
     _require_sandbox(call)
     player = Player(_read_tape(file), alone=headless)
     expected = None if check is None else _read_expected(check)

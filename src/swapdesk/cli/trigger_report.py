@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class FaultsDocument(Struct, frozen=True):
-    """All faults, and sentences about those that are set."""
+    """All faults, and sentences about the faults that are set."""
 
     faults: tuple[Fault, ...]
     active: tuple[str, ...]
@@ -103,8 +103,8 @@ async def report_clock(call: CliContext, step: str) -> None:
 
 
 async def report_run(call: CliContext) -> None:
-    """Makes the practice orders. Raises CommandError (exit 9) if one cannot be made; the others
-    remain."""
+    """Makes the practice orders. Raises CommandError (exit 9) if an order cannot be made; the
+    others remain."""
     await load_catalog(call)
     await settle(call)
     output, played = call.output, []

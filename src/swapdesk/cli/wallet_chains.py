@@ -305,7 +305,8 @@ async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
     """Cancels a waiting transaction or raises its fee, as ``kind`` says. Raises CommandError: exit
-    10 if the replacement failed, 9 if none is possible, 8 while neither transaction is executed."""
+    10 if the replacement failed, 9 if no replacement is possible, 8 while neither transaction is
+    executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -400,8 +401,8 @@ async def withdraw(
     yes: bool,
 ) -> None:
     """Withdraws ``token``, or everything if None, from the smart account to its owner; with
-    ``despite_bundle``, even what a waiting bundle needs. Raises CommandError: exit 5 if there is
-    nothing, 9 if refused, 10 if failed, 8 while the outcome is open."""
+    ``despite_bundle``, even what a waiting bundle needs. Raises CommandError: exit 5 if nothing is
+    there, 9 if refused, 10 if failed, 8 if unknown."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:

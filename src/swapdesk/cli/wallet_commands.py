@@ -189,7 +189,7 @@ def revoke() -> None:
 def transactions() -> None:
     """List every transaction this wallet signed, from its own records.
 
-    Payments of calls, permits and orders are only signatures and not listed; wallet policy show
+    Payments of calls, permits and orders are only signatures and are not listed; wallet policy show
     says how much of each limit they use.
     """
 

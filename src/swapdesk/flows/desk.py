@@ -93,7 +93,8 @@ class Desk:
 
     @property
     def link(self) -> ConnectedDesk:
-        """The part of the desk that needs the service. Raises NotConnected without one."""
+        """The part of the desk that needs the service. Raises NotConnected if there is no
+        connection."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link

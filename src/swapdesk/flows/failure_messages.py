@@ -172,8 +172,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next after the wallet refused to sign by ``rule``. Returns ``otherwise`` if
-    the rule does not concern the spending policy or missing funds."""
+    """Returns who acts next after the wallet refused to sign because of ``rule``. Returns
+    ``otherwise`` if the rule does not concern the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 

@@ -130,7 +130,7 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
     """Records that ``payer``, such as a bundle, paid these orders by the transaction ``hash_``,
-    even if they were recorded as refused or unknown."""
+    even if their payments were recorded as refused or unknown."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -145,8 +145,8 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commits how a transaction of the wallet ended, with the deposits that it paid. Returns True
-    if the state changed. An executed transaction counts even if it was recorded as refused."""
+    """Commits how a transaction of the wallet ended, also for the deposits that it pays. Returns
+    True if the state changed. The state DONE is committed even if a refusal was recorded before."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():

@@ -448,8 +448,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why the wallet does not sign although the trader has confirmed: a rule, or a phrase to
-        type. None if nothing is missing."""
+        """The reason why the wallet does not sign even with the trader's consent: a rule, or a
+        phrase that must be typed. None if nothing is missing."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -597,7 +597,7 @@ class Transactor:
     ) -> Delivered:
         """Sends a signed transaction until it or another with its nonce is final; records the
         result. Stops at ``until`` or after the pace's time. An unsent transaction is given up when
-        ``wanted`` returns False. ``contested`` means that another may be executed."""
+        ``wanted`` returns False. ``contested``: another may be executed."""
         entry.signed(signed.hash)
         self._watch.seen(signed)
         delivered = await self._delivered(signed, wanted, until, contested)
@@ -647,8 +647,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """Follows one of several transactions and returns it when it is final. Raises StillOpen if
-        time runs out, or the error that ended the waiting early."""
+        """Follows a transaction that is one step of several, and returns it when it is final.
+        Raises StillOpen if time runs out, or the error that ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error

@@ -54,7 +54,7 @@ _LEAST_BYTES, _MOST_BYTES = 24, 64
 
 class WebhookRefused(Exception):
     """Raised if the address, the secret or a delivery's id cannot be used, or if the receiver wants
-    no more. The message says why."""
+    no more deliveries. The message gives the reason."""
 
 
 def receiver(url: str) -> str:
@@ -103,8 +103,8 @@ def signing_secret(file: Path) -> str:
 
 
 def webhook_id(event: OrderEvent) -> str:
-    """Returns the id of the delivery of an event. It is always the same for the same state in the
-    same journal."""
+    """Returns the id of the delivery of an event. The id is always the same for the same state in
+    the same journal."""
     text = f"{event.number}\0{event.order.service_id}\0{event.at}"
     return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -261,7 +261,7 @@ class OrderWebhooks:
 
     async def replay(self, wanted: str) -> AttemptDocument:
         """Sends the delivery with the id ``wanted`` once more. Raises WebhookRefused if the journal
-        has none."""
+        has no such delivery."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:

@@ -270,8 +270,8 @@ def request_at(method: str, path: str) -> dict[str, str | None]:
 
 
 def operation_named(text: str) -> str | None:
-    """Returns the name of an operation that ``text`` gives, either as this name or as ``METHOD
-    /path``. Returns None if there is no such operation."""
+    """Returns the name of the operation that ``text`` means. ``text`` is either an operation's name
+    or ``METHOD /path``. Returns None if there is no such operation."""
     method, space, path = text.partition(" ")
     if not space:
         is_known = text == STREAM or any(operation.name == text for operation in OPERATIONS)

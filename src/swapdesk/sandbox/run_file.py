@@ -71,8 +71,8 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """Returns the ready line of the sandbox running on a data directory; None if no sandbox
-    answers. ``seconds`` limits each step of the request."""
+    """Returns the ready line of the sandbox that runs on a data directory; None if no sandbox
+    answers. ``seconds`` is the time limit for each step of the request that asks it."""
     ready = read_run_file(directory)
     if ready is None:
         return None

@@ -93,7 +93,7 @@ class MetricsEntry(Struct, frozen=True):
 
 class ServiceConfig(Struct, frozen=True):
     """The content of a service file. Without ``payments`` every call needs credentials; without
-    ``store`` the data is a file in ``data``."""
+    ``store`` the database is a file in the directory ``data``."""
 
     data: Path
     bind: str

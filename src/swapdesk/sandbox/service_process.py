@@ -145,8 +145,8 @@ NODE_SECONDS = 15.0
 
 
 class SandboxService(Struct, frozen=True):
-    """The service and its control as ASGI applications over one store. Requests go to ``door``,
-    which passes them through the host check and the fault layer to ``application``."""
+    """The service and its control as ASGI applications over one store. Requests go to ``door``; it
+    passes them through the host check and the fault layer to ``application``."""
 
     application: Starlette
     door: HostCheck

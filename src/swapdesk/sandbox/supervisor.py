@@ -57,8 +57,8 @@ class ChildRefused(Exception):
 
 
 class OldWorld(ChildRefused):
-    """Raised if this release cannot use the data directory: another release created it, or it was
-    created from other tables."""
+    """Raised if this release cannot use the data directory, because its data was created by another
+    release or with other catalogue tables."""
 
 
 class ChildSilent(Exception):

@@ -227,8 +227,7 @@ THIN = Decimal("0.004")
 
 class AssetRow(Struct, frozen=True):
     """A row of the table of assets. ``swing`` is the largest price drift in basis points;
-    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. ``everywhere`` means that all
-    exchanges list the asset; ``only`` is the code of a single exchange that does."""
+    ``change`` (percent) and ``volume`` (USD) refer to 24 hours."""
 
     code: str
     price: Decimal
@@ -242,7 +241,11 @@ class AssetRow(Struct, frozen=True):
     listed: bool = True
     liquidity: Decimal = FULL
     everywhere: bool = True
+    """True if every exchange lists the asset; exchanges list only some of the others."""
+
     only: str | None = None
+    """Code of the only exchange that lists the asset; None if there is no such restriction."""
+
     keywords: str = ""
     """Extra search terms for tokens of this asset (contract 5.6)."""
 

@@ -189,8 +189,9 @@ def pointed(amount: str) -> str:
 
 
 def with_decimal_commas(sheet: Sheet) -> Sheet:
-    """Replaces the decimal comma of every amount by a point. A person must have said so: 1,234 may
-    mean a thousand. Raises UnreadableFile if an amount has a point."""
+    """Returns the sheet with a point in place of the decimal comma of every amount. A person must
+    have confirmed that commas are decimal: 1,234 may mean a thousand. Raises UnreadableFile if an
+    amount has a point."""
     rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell("sell_amount")
@@ -285,8 +286,8 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Returns the file's separator, and its text without a ``sep=`` line. Raises UnreadableFile if
-    none fits."""
+    """Returns the file's separator, and the text without its ``sep=`` line, if any. Raises
+    UnreadableFile if no separator fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -402,8 +403,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns two cells that may be one amount, split at its thousands comma, such as ``1`` and
-    ``000.50``; otherwise None."""
+    """Returns the two cells into which a thousands comma may have split one amount, such as ``1``
+    and ``000.50``; otherwise None."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -422,8 +423,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """Returns a CSV with a header and example rows, without ``@name`` entries that the address book
-    lacks."""
+    """Returns a CSV with a header and example rows. Examples with a ``@name`` that the address book
+    lacks are left out."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)

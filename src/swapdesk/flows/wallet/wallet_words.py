@@ -62,8 +62,8 @@ def failure_of_wallet(error: WalletError) -> Failure:
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Returns who acts next if a chain cannot be read; empty if only another attempt helps.
-    ``place`` is the configuration section with its node, None in the sandbox."""
+    """Returns who acts next if a chain cannot be read; empty if all one can do is try again.
+    ``place`` is the configuration section that names the chain's node, None in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":

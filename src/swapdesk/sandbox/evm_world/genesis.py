@@ -59,7 +59,7 @@ def parties_of(key: bytes) -> dict[str, str]:
 
 
 class TokenContractKind(StrEnum):
-    """The kinds of token contracts; the value is the name of the artefact."""
+    """The kinds of token contracts. The value of each is the name of its artefact."""
 
     TOKEN = "Token"
     PERMIT = "PermitToken"

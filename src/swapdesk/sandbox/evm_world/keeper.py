@@ -163,8 +163,7 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Keeps the pools on a node's chains at market prices. It cares only for chains that are in
-    use."""
+    """Keeps the pools of a node at market prices, on the chains that are in use."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -173,9 +172,9 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records that a chain is used, and starts a check of its pool prices unless there was one
-        lately. If the last check is STALE_SECONDS old, waits until the prices are corrected, up to
-        WAKING_SECONDS."""
+        """Records that a chain is in use, and starts a check of its pool prices unless there was
+        one recently. If the last check is at least STALE_SECONDS old, waits until the prices are
+        corrected, but at most WAKING_SECONDS."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -212,8 +211,8 @@ class Keeper:
 
     async def step(self, chain: str) -> bytes | None:
         """Corrects the pools of a chain that deviate from the market price; returns the
-        transaction's hash. None if there is nothing to do or the previous transaction is pending.
-        Raises Problem."""
+        transaction's hash. Returns None if nothing has to be done or the previous transaction is
+        still pending. Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):

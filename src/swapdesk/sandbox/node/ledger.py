@@ -401,8 +401,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes the deposits on an embedded chain that have enough confirmations due at the time
-        ``at``. ``height`` is the height of the newest block."""
+        """Sets the due time of deposits on an embedded chain to ``at`` if they have enough
+        confirmations. ``height`` is the height of the newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"

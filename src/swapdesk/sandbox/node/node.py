@@ -158,7 +158,8 @@ class Node:
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
         """Does all that is due, then calls a method and returns its result or an awaitable of it.
-        Before the method ``venue_legs``, which only reads, nothing is done. Raises Problem."""
+        For the method ``venue_legs``, which only reads, the first step is skipped. Raises
+        Problem."""
         if method != "venue_legs":
             self.step()
         if self.faults.down():
@@ -286,7 +287,7 @@ class Node:
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
         """Gives a customer's account several times what it lacks for a payment, so that the gift
-        does not reveal the amount. Returns once the gifts are in a block."""
+        does not reveal the payment's amount. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(

@@ -110,7 +110,7 @@ class Settlement:
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
         """Ends a leg as failed; the venue keeps the deposit. ``declined`` means that the service
-        may have the venue forward the deposit, by ``send_on``."""
+        may then call ``send_on`` to have the deposit forwarded."""
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 

@@ -97,7 +97,8 @@ class OrderFaults:
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """Handles the confirmed deposit of a leg, as a fault prescribes or by accepting it."""
+        """Handles the confirmed deposit of a leg. Accepts the deposit unless a fault prescribes
+        otherwise."""
         arrived = self._rows.credited(row["id"])
         for name, on_deposit in ON_DEPOSIT.items():
             if name in faults_of(row):

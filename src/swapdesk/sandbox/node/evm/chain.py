@@ -340,8 +340,8 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """Returns the priority fee to offer, in wei per gas: the 60th percentile of recent ones, and at
-    least a twentieth of the lowest base fee."""
+    """Returns the priority fee to offer, in wei per gas. It is the 60th percentile of recent
+    priority fees, but at least a twentieth of the chain's lowest base fee."""
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
     return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least

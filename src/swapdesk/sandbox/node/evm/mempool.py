@@ -181,8 +181,8 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes waiting transactions of ``senders`` whose nonce was used in a block. ``nonce_of``
-        returns an account's next nonce."""
+        """Removes the waiting transactions of ``senders`` with a nonce that a block has already
+        used. ``nonce_of`` returns an account's next nonce."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):
@@ -190,8 +190,8 @@ class Mempool:
                     self._remove(candidate)
 
     def next_nonce(self, sender: bytes, nonce: int) -> int:
-        """Returns the first nonce from ``nonce`` on that no waiting transaction of the sender
-        uses."""
+        """Returns the lowest nonce, starting at ``nonce``, that no waiting transaction of the
+        sender uses."""
         held = self._by_sender.get(sender, {})
         while nonce in held:
             nonce += 1

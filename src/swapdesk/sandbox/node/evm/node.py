@@ -104,7 +104,7 @@ class LiveChain:
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
         """Adds a signed transaction to the waiting ones and returns its hash. Raises Problem. If
         ``awaited`` is False, nobody waits for confirmations: no empty blocks follow, and no fault
-        applies. If ``faulty`` is False, only faults are excluded."""
+        applies. If ``faulty`` is False, no fault applies."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")

@@ -115,8 +115,8 @@ class AccountsAt:
 
 
 class ChangingAccounts(AccountsAt):
-    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. Nothing uses
-    ``state_root``."""
+    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. The value of
+    ``state_root`` is never used."""
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)

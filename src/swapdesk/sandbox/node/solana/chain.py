@@ -209,9 +209,9 @@ class SolanaChain:
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
-        """Returns the transactions that name an address, newest first. They are older than the
-        transaction with the signature ``before`` and newer than that of ``until``. None or an
-        unknown signature sets no limit."""
+        """Returns the transactions that name an address, newest first. Only transactions older than
+        the signature ``before`` and newer than ``until`` are included; None or an unknown signature
+        sets no limit."""
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
         places = self._naming.get(address, ())
