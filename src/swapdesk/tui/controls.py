@@ -56,7 +56,7 @@ class Signings(Protocol):
 
 
 class Batches(Protocol):
-    """The batch (a file with many recipients) that this run works on, also while its page is
+    """The batch (a file with many recipients) of this run. The run keeps it while its page is
     closed."""
 
     planner: BatchPlanner | None
@@ -74,7 +74,7 @@ class Batches(Protocol):
 
 
 class DeskControls(Protocol):
-    """The application as a page sees it: its controllers, and what else a page may call."""
+    """The application as a page sees it: its controllers, and the methods that a page may call."""
 
     notices: NoticeLog
 

@@ -42,8 +42,8 @@ def role_style(app: App[object], role: str, bold: bool = False) -> Style:
 
 
 def selected_style(app: App[object]) -> Style:
-    """Returns the style to add to a selected row: its background or, in themes of the terminal's
-    colours, reversed colours."""
+    """Returns the style to add to a selected row: a background or, in themes that use the
+    terminal's own colours, reversed colours."""
     return _ground(app.theme_variables["panel"])
 
 

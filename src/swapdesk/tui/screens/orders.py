@@ -83,8 +83,8 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """Returns the note beside a filter that cannot be understood: the rows are still those of
-    ``kept``, the last valid one."""
+    """Returns the note beside a filter that cannot be understood. The table still uses ``kept``,
+    the last valid filter."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 

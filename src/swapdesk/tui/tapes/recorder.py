@@ -130,8 +130,8 @@ def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
 
 
 class UndrawnDriver(HeadlessDriver):
-    """A driver without a terminal that discards what it draws. It claims to have one, or Textual
-    would not draw."""
+    """A driver without a terminal that discards what it draws. It claims to have a terminal,
+    because otherwise Textual would not draw."""
 
     @property
     def is_headless(self) -> bool:
@@ -139,8 +139,8 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Writes the cast, the texts of ``moments`` and their SVG pictures into ``place``, readable by
-    the user alone (mode 0600). Raises OSError."""
+    """Writes the cast, the texts of ``moments`` and their SVG pictures into the folder ``place``.
+    Only the user can read these files (mode 0600). May raise OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)
