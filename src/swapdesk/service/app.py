@@ -151,7 +151,7 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """Waits until a newer release has changed the database so that this one cannot use it. Then
+    """Waits until a newer release has changed the database so that this release cannot use it. Then
     closes the store, cancels ``work`` and sets ``stop``."""
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)

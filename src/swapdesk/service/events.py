@@ -172,8 +172,8 @@ class Hub:
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """Returns an order's ``order_update`` frame. It contains all that ``GET /orders/{id}``
-        shows, so send it to the owner only."""
+        """Returns an order's ``order_update`` frame. The frame contains all that ``GET
+        /orders/{id}`` shows, so it must be sent to the order's owner only."""
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
         frames = news.frames if news is not None and news.order is order else {}
@@ -530,7 +530,7 @@ def stream_endpoint(
 ) -> Endpoint:
     """Returns a function that authenticates and serves ``WS /ws`` connections. The function raises
     ServiceError if the handshake must be refused with plain HTTP. ``usual`` is the dialect for
-    callers whose API key has none."""
+    callers whose API key states none."""
 
     async def serve(
         websocket: WebSocket,

@@ -24,7 +24,7 @@ READY = "ready"
 
 
 class Call(Struct):
-    """What is known of a request, for the observers."""
+    """The facts about a request that observers receive."""
 
     request_id: str
     method: str = ""

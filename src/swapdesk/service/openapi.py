@@ -122,8 +122,8 @@ def not_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def converted(schema: Any) -> Any:
-    """Converts a schema of JSON Schema 2020-12 to OpenAPI 3.0. Raises ValueError for a keyword
-    without counterpart."""
+    """Converts a schema of JSON Schema 2020-12 to OpenAPI 3.0. Raises ValueError for a keyword that
+    has no counterpart."""
     if isinstance(schema, list):
         return [converted(item) for item in schema]
     if not isinstance(schema, dict):
@@ -348,7 +348,7 @@ def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = ""
 
 @cache
 def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> bytes:
-    """Returns the document as JSON, cached."""
+    """Returns the OpenAPI document as JSON, from a cache if possible."""
     return encode_json(document(version, dialect, server))
 
 

@@ -33,7 +33,7 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 class RateDecision(Struct):
     """The state of the fullest rate-limit window, for the ``ratelimit-*`` headers. ``retry_after``,
-    in whole seconds, is set if the call was refused."""
+    in whole seconds, is None unless the call was refused."""
 
     limit: int
     remaining: int

@@ -260,8 +260,8 @@ class DexLimits:
         self._paid: dict[int, int | None] = {}
 
     async def find(self) -> Limits | None:
-        """Searches for the least and the greatest amount that on-chain venues take now; None if
-        they take no amount."""
+        """Returns the least and the greatest amount that on-chain venues take now; None if they
+        take no amount."""
         start = await self._start()
         if start is None:
             return None

@@ -100,8 +100,8 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if it can be executed for ``purpose``. Raises FIXED_RATE_QUOTE_EXPIRED for
-    an expired fixed rate, otherwise INVALID_SWAP."""
+    """Returns the quote if it can be executed for ``purpose``. Raises FIXED_RATE_QUOTE_EXPIRED if
+    its fixed rate has expired, INVALID_SWAP if it is unusable for another reason."""
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:

@@ -77,9 +77,9 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes between ``codes`` that an order must not use. These contain a venue that
-    refused a leg, or begin with a venue in ``opened``, which opened a second leg in vain and would
-    know both ends."""
+    """Returns the routes between ``codes`` that an order must not use. Such a route contains a
+    venue that refused a leg, or begins with a venue in ``opened``, which opened a second leg in
+    vain and would know both ends."""
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
     for refusal in refused:
@@ -133,8 +133,8 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns the address for a refund in the intermediary token ``middle``. None if no valid one
-    was given, and for a fixed order, which is refunded in the token sent."""
+    """Returns the address for a refund in the intermediary token ``middle``. None if no valid
+    address was given, or if the order is fixed and thus refunded in the token sent."""
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
         return None

@@ -85,7 +85,7 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Returns the venues that may take the second leg. Those that require a refund address are
+        """Returns the venues that may take the second leg. Venues that require a refund address are
         left out, because a refund would be in the intermediary token."""
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
@@ -326,7 +326,7 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
     """Raises VALIDATION_ERROR for ``field`` if ``codes`` has an unknown provider or, with
-    ``routing``, a disabled one."""
+    ``routing``, a disabled provider."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):

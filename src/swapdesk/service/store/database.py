@@ -248,7 +248,7 @@ _NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 @lru_cache(maxsize=512)
 def numbered(statement: str, mark: str) -> tuple[str, tuple[str, ...]]:
     """Replaces each ``:name`` by ``mark`` and a number from 1; returns the statement and the names
-    in that order."""
+    in the order of their numbers."""
     names = tuple(dict.fromkeys(_NAMED.findall(statement)))
     places = {name: f"{mark}{number}" for number, name in enumerate(names, start=1)}
     return _NAMED.sub(lambda match: places[match[1]], statement), names

@@ -159,7 +159,7 @@ class Orders(Subject):
 
     async def current(self, service_id: str) -> StoredOrder | None:
         """Returns an order of any partner, even if the call that created it is not paid for yet.
-        For code that carries orders out."""
+        Meant for code that carries orders out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )

@@ -218,7 +218,8 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """A batch of orders that were created together. All of them sell on the chain ``chain``."""
+    """A batch of orders that were created together. ``chain`` is the chain of the tokens that the
+    orders sell."""
 
     multi_id: str
     partner_id: str

@@ -107,7 +107,7 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
-    """Runs a piece of work at once and returns its result. Raises RuntimeError if it awaits
+    """Runs a piece of work at once and returns its result. Raises RuntimeError if the work awaits
     anything but the transaction."""
     step = work(transaction).__await__()
     try:
@@ -351,7 +351,8 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """Runs a SELECT on the event loop, which is faster than in a thread."""
+        """Returns the rows of a SELECT. Runs it on the event loop, which is faster than in a
+        thread."""
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
         except sqlite3.Error as error:

@@ -28,8 +28,8 @@ class Rejected(VenueFailure):
 
 
 class Ambiguous(VenueFailure):
-    """Raised if it is unknown whether a call took effect. Do not repeat ``open`` before ``find``
-    has shown what the venue did."""
+    """Raised if it is unknown whether a call took effect. ``open`` must not be repeated before
+    ``find`` has shown what the venue did."""
 
 
 class DepositAddressesInUse(Rejected):
@@ -85,7 +85,7 @@ class VenueQuote(Struct, frozen=True):
 
 
 class Unavailable(Struct, frozen=True):
-    """The answer of a venue that does not price a leg. ``limits`` are set if the reason is the
+    """The answer of a venue that does not price a leg. ``limits`` is None unless the reason is the
     amount."""
 
     reason: str

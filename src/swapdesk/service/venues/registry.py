@@ -106,7 +106,7 @@ class TimedOut(Transient):
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of ``call``. After ``seconds`` by ``clock``, cancels it and raises
+    """Returns the result of ``call``. After ``seconds`` by ``clock``, cancels the call and raises
     TimeoutError."""
     work = asyncio.ensure_future(call)
     # Also when it fails in the moment in which its caller is cancelled.
@@ -262,7 +262,7 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens the leg at the venue. Raises the venue's VenueFailure. Raises Ambiguous after a
+        """Opens the leg at the venue. Raises VenueFailure as the venue does, and Ambiguous after a
         timeout or an unexpected failure; the leg may exist then."""
         try:
             return await self._openings.start(self._venue.open(leg))

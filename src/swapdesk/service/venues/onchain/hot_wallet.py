@@ -92,7 +92,8 @@ class Spender(Struct, frozen=True):
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
         """Returns the approvals to send, in sequence, for exactly the deal's amount; empty if the
-        allowance is large enough. For some tokens, the first one sets the allowance to zero."""
+        allowance is large enough. For some tokens, the first approval sets the allowance to
+        zero."""
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
         if allowed >= amount:

@@ -102,8 +102,8 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """Returns the path that pays most for ``amount`` now, the shorter one if two pay the same;
-        None if none pays anything."""
+        """Returns the path that pays most for ``amount`` now; if two paths pay the same, the
+        shorter. Returns None if no path pays anything."""
         best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
@@ -233,8 +233,8 @@ async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
     """Returns a report on the confirmed transaction, and its receipt once the report is FINISHED
-    (None before). FINISHED requires ``confirmations`` of the chain. An unknown transaction becomes
-    FAILED when it can no longer be executed."""
+    (None before). FINISHED requires the chain's number of confirmations. An unknown transaction
+    becomes FAILED when it can no longer be executed."""
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)

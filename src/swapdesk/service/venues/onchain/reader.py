@@ -100,8 +100,8 @@ class ChainView(Struct, frozen=True):
     reserves: Mapping[str, tuple[int, int]]
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
-        """Returns a pool as used by a swap that sells ``token_in``; None if it is empty or could
-        not be read."""
+        """Returns a pool as used by a swap that sells ``token_in``; None if the pool is empty or
+        could not be read."""
         reserves = self.reserves.get(pool.address)
         if reserves is None or 0 in reserves:
             return None
