@@ -162,7 +162,7 @@ class Replacement:
 
 
 def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
-    """Returns the outcome of a transaction that is not replaced. ``reason`` is a sentence that says
+    """Returns the outcome if a transaction cannot be replaced. ``reason`` is a sentence that says
     why."""
     money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(kind.kept_code, Failure(reason, money, _LISTED))
