@@ -242,8 +242,9 @@ def _number(value: int) -> bytes:
 
 
 def nonce_key(multi_id: str, token: str | None, part: int) -> int:
-    """Returns the 192-bit nonce key of an operation for a batch: number ``part``, from 0, among
-    those that pay ``token``. None stands for the chain's coin."""
+    """Returns the 192-bit nonce key of one of a batch's operations. ``token`` is the token that the
+    operation pays, None for the chain's coin. ``part`` counts the operations with this token, from
+    0."""
     of = "coin" if token is None else token.lower()
     return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
 
@@ -286,9 +287,9 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """Returns the operation in a JSON-RPC object. ``absent`` has values for missing or null fields.
-    Raises OperationError for unknown and ``paymaster`` fields, and for a missing signature if
-    ``signed`` is True."""
+    """Returns the operation in a JSON-RPC object. ``absent`` maps names of missing or null fields
+    to their values. Raises OperationError for unknown and ``paymaster`` fields, and for a missing
+    signature if ``signed`` is True."""
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
     given = {**(absent or {}), **{k: v for k, v in document.items() if v is not None}}
@@ -409,8 +410,8 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """Returns the calls in a smart account's calldata. Raises CalldataError for anything but
-    exactly such a batch."""
+    """Returns the calls in a smart account's calldata. Raises CalldataError unless ``data`` is
+    exactly what :func:`encode_batch` returns for them."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -473,8 +474,8 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """The error of the operation at ``index`` with which ``handleOps`` reverted the whole bundle.
-    ``inner`` is what the account's code returned."""
+    """The error with which ``handleOps`` reverted a whole bundle. ``index`` is the place of the
+    failed operation. ``inner`` is what the account's code returned."""
 
     index: int
     reason: str

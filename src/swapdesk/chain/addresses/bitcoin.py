@@ -119,9 +119,9 @@ def _reader(
     witness: str = "",
     lost: Collection[str] = (),
 ) -> Callable[[str], ParsedAddress]:
-    """Returns a reader of Base58Check addresses with one of ``versions`` and of witness addresses
-    with the prefix ``witness``. Addresses in ``lost`` are refused, because nobody can spend from
-    them."""
+    """Returns a reader of witness addresses with the prefix ``witness`` and of Base58Check
+    addresses with one of ``starts``, ``versions`` and ``lengths``. Addresses in ``lost`` are
+    refused, because nobody can spend from them."""
 
     def read(text: str) -> ParsedAddress:
         if witness and text.lower().startswith(f"{witness}1"):

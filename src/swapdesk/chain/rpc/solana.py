@@ -66,8 +66,8 @@ class BalanceChanges(Struct, frozen=True):
 
 
 class SimulationResult(Struct, frozen=True):
-    """The result of a simulated transaction. ``error`` is Solana's JSON, None for success;
-    ``moves`` are changed balances, None if not reported."""
+    """The result of a simulated transaction. ``error`` is Solana's JSON, None for success.
+    ``moves`` has the changed balances, None if the node did not report them."""
 
     error: Any
     units: int | None
@@ -236,9 +236,9 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction and returns its signature, which does not prove execution. It
-        is safe to send it again. Raises NodeRefused or NodeUnreachable if it was not sent,
-        NodeUncertain if that is unknown."""
+        """Sends a signed transaction and returns its signature, which does not prove execution.
+        Sending it again is safe. After NodeRefused or NodeUnreachable the transaction was not sent;
+        after NodeUncertain it may have been."""
         signature = first_signature(transaction)
         options = {
             "encoding": "base64",

@@ -41,9 +41,8 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """A transaction of an order. If it is a bundle (one payment for many orders), ``address`` is
-    the address to which it paid this order's deposit. None stands for the deposit address stated in
-    the order."""
+    """A transaction of an order. For a bundle (one payment for many orders), ``address`` is where
+    this order's deposit was paid. None means the deposit address stated in the order."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
@@ -93,8 +92,8 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What a letter to a customer calls the payment after "your": ``12,000 USDT``, or ``payment
-        of another token``."""
+        """The payment as the words that follow "your" in a letter to a customer: ``12,000 USDT``,
+        or ``payment of another token``."""
         return "payment of another token" if self.amount is None else self.what
 
     @property

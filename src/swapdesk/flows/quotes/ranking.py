@@ -124,14 +124,14 @@ def fees_kind(quote: Quote) -> FeesKind:
 
 
 def fee_in_output(quote: Quote) -> Decimal | None:
-    """Returns ``feeUsd`` in the output token at the quote's own price; None if there is no fee or
-    no price."""
+    """Returns ``feeUsd`` converted to the output token at the quote's own price; None if there is
+    no fee or no price."""
     return usd_in_output(quote, quote.fee_usd)
 
 
 def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
-    """Returns ``value``, in USD, in the output token at the quote's own price. None if that price
-    is unknown or not above zero."""
+    """Returns ``value``, an amount in USD, converted to the output token at the quote's own price.
+    None if that price is unknown or not above zero."""
     out, out_usd = quote.amount_out, quote.amount_out_usd
     if value is None or out is None or out_usd is None or out <= 0 or out_usd <= 0:
         return None
@@ -215,8 +215,8 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 class RankedQuote(Struct, frozen=True):
     """A usable route with its place in the ranking. ``key`` is the amount that it pays.
-    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if the
-    output is fixed (``reverse``), because worse rows then take more."""
+    ``vs_best_percent`` and ``vs_best_amount`` are the difference from the best row: negative if
+    worse, but positive if the output is fixed (``reverse``)."""
 
     place: int
     quote: Quote
@@ -275,8 +275,8 @@ class Ranking(Struct, frozen=True):
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
         """Returns the row for a quote chosen earlier: the same quote or else the same provider and
-        route. None if there is neither. Of private rows, which name no provider, only the same
-        quote is found."""
+        route. None if there is neither. A private row names no provider, so only the same quote is
+        found."""
         same = self.find(chosen.quote_id)
         if same is not None or chosen.quote.swap is None:
             return same
@@ -287,9 +287,9 @@ class Ranking(Struct, frozen=True):
 def rank(
     offered: Sequence[tuple[Quote, datetime]], request: QuoteRequest, now: datetime
 ) -> Ranking:
-    """Returns the usable quotes ranked, best first, and the others with their reasons. ``offered``
-    has quotes with their ends by the desk's clock. Quotes that share an id are unusable, because
-    either could be executed."""
+    """Returns the usable quotes ranked, best first, and the other quotes with their reasons.
+    ``offered`` has each quote with its expiry by the desk's clock. Quotes that share an id are
+    unusable, because either could be executed."""
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
     distinct = _without_repeats(offered)
@@ -403,8 +403,8 @@ QuoteOrder = Literal["net", "all-in", "time"]
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the table, in its present order. ``figure`` is the compared amount; None, and
-    last, if its gas is unknown."""
+    """A route in the table. ``figure`` is the amount by which it is compared. If the route's gas is
+    unknown, ``figure`` is None and the route comes last."""
 
     row: RankedQuote
     place: int
@@ -438,8 +438,8 @@ class Arrangement(Struct, frozen=True):
         return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
-        """Returns the arrangement that shows only the type ``only``, or all types if it did so
-        already."""
+        """Returns the arrangement that shows only the route type ``only``, or all types if it
+        already showed only this type."""
         return replace(self, only=None if only is self.only else only)
 
     def unfolded(self, whole: bool = True) -> Arrangement:

@@ -98,9 +98,9 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """How orders of this desk ended at one provider. ``minutes`` is their median duration until the
-    payout, ``said`` the median estimate, and ``to_quote`` the median difference from the quote in
-    percent."""
+    """How this desk's orders ended at one provider. ``minutes`` is the median duration until the
+    payout, ``said`` the median estimate of that duration, ``to_quote`` the median difference from
+    the quote in percent."""
 
     completed: int
     refunded: int

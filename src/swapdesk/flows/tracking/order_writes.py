@@ -31,8 +31,8 @@ SLICE = 100
 
 
 class Writing(NamedTuple):
-    """A state of an order to be written to the journal. ``ended`` says that the REST API confirmed
-    its end."""
+    """A state of an order, to be written to the journal. ``ended`` is True if the REST API
+    confirmed the end of the order."""
 
     order: Order
     source: Source
@@ -40,8 +40,8 @@ class Writing(NamedTuple):
 
 
 class OrderWrites:
-    """Queues of order states for the journal. ``written`` is called with the ids of orders to
-    announce, after each commit and also if the journal refused the commit."""
+    """Queues of order states for the journal. ``written`` is called with the ids of the orders to
+    announce, after each commit and after a failed commit."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class OrderWrites:
         return True
 
     async def finish(self) -> None:
-        """Stops the queues and writes everything queued in a worker thread or, if cancelled, at
+        """Stops the queues and writes all queued states: in a worker thread or, if cancelled, at
         once on the event loop."""
         self._finished = True
         self._due()
