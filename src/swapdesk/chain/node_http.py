@@ -32,7 +32,8 @@ WORDS_LIMIT = 200
 
 
 class NodeError(Exception):
-    """Raised if a request to a node failed. The subclasses say what is known about its effect."""
+    """Raised if a request to a node failed. The subclasses say what is known about the effect of
+    the request."""
 
 
 class NodeUnreachable(NodeError):

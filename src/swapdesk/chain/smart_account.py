@@ -77,8 +77,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """The wei that the EntryPoint takes from the account before it executes the operation. What
-        is not used comes back."""
+        """The wei that the EntryPoint takes from the account before it executes the operation. The
+        unused part comes back."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -461,8 +461,9 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """The outcome of an operation by its ``UserOperationEvent``. If ``success`` is False, the inner
-    calls failed, but gas was paid and the transaction succeeded. ``actual_gas_cost`` is in wei."""
+    """The outcome of an operation, as its ``UserOperationEvent`` reports it. If ``success`` is
+    False, the inner calls failed, but gas was paid and the transaction succeeded.
+    ``actual_gas_cost`` is in wei."""
 
     hash: bytes
     sender: str
@@ -501,7 +502,8 @@ def handled_operations(data: bytes) -> list[UserOperation]:
 
 
 def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | None:
-    """Returns the outcome in an EntryPoint's ``UserOperationEvent``. None for any other log."""
+    """Returns the outcome that a ``UserOperationEvent`` of the EntryPoint reports. None for any
+    other log."""
     if len(topics) != 4 or topics[0] != USER_OPERATION_EVENT or len(data) != 128:
         return None
     nonce, success, cost, used = (int.from_bytes(data[i : i + 32], "big") for i in (0, 32, 64, 96))
@@ -517,8 +519,8 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """Returns the bytes with which an operation's inner calls reverted, from the event's ``data``.
-    Empty if undecodable."""
+    """Returns the bytes with which an operation's inner calls reverted, as reported in the event's
+    ``data``. Empty if ``data`` cannot be decoded."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 

@@ -107,7 +107,7 @@ class Transfer(Laid, frozen=True):
 
 class AdvanceNonce(Laid, frozen=True):
     """An instruction that uses up a durable nonce (System, 4). The signatures of a transaction with
-    it never expire."""
+    this instruction never expire."""
 
     LAYOUT = Layout(SYSTEM, b"\4\0\0\0", {"nonce": WRITTEN, "hashes": READ, "authority": SIGNING})
 
@@ -293,7 +293,7 @@ AnyMessage = Message | MessageV0
 
 
 class TransactionRefused(ValueError):
-    """Raised for bytes that are not a transaction or message, or not one that this program
+    """Raised for bytes that are not a transaction or message in a form that this program
     accepts."""
 
 

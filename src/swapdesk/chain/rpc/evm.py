@@ -332,12 +332,13 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """Returns the data that a call would return now. Raises EvmRefused if it reverts; ``words``
-        say why."""
+        """Returns the data that a call would return now. Raises EvmRefused if the call reverts;
+        ``words`` of the exception say why."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Returns the gas that a call needs. Raises EvmRefused if it reverts; ``words`` say why."""
+        """Returns the gas that a call needs. Raises EvmRefused if the call reverts; ``words`` of
+        the exception say why."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:

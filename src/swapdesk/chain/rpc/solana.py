@@ -257,8 +257,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """Returns the state of a transaction. None if this node has not executed it, which can
-        still happen while its blockhash is valid."""
+        """Returns the state of a transaction. None if this node has not executed the transaction,
+        which can still happen while the blockhash is valid."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)

@@ -42,22 +42,22 @@ def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit transaction that the service names or once named; None if it
-    never did."""
+    """Returns the hash of the deposit transaction that the service names or once named; None if the
+    service has never named a deposit."""
     named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of this desk's deposit transaction, or else of the one that the service
-    names; None if neither is known."""
+    """Returns the hash of this desk's deposit transaction or, if there is none, of the transaction
+    that the service names; None if neither is known."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
 
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit that the service names, if this desk sent another one;
-    otherwise None."""
+    """Returns the hash of the deposit that the service names, if it is not the deposit that this
+    desk sent; otherwise None."""
     own, named = own_payment(made), named_deposit(order, made)
     if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None

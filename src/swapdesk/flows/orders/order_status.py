@@ -302,8 +302,8 @@ def cause_of(order: Order) -> str:
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Returns who acts next, and how, on an order whose deposit address may not be shown yet: the
-    service has to assign it, or to repeat it."""
+    """Returns who acts next, and how, on an order whose deposit address may not be shown yet. The
+    service still has to assign the address or to repeat it."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 

@@ -85,7 +85,7 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """The amount with its symbol, as ``12,000 USDT``, or a phrase if it is unknown."""
+        """The amount with its symbol, as ``12,000 USDT``, or a phrase if the amount is unknown."""
         if self.amount is None:
             return "a token that the catalogue does not have"
         return f"{exact_amount(self.amount)} {self.symbol}"

@@ -31,8 +31,8 @@ class BatchPayment(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if any other payment would pay the order twice, because the bundle is sent or
-        done."""
+        """True if the bundle is sent or done, so that any other payment would pay the order
+        twice."""
         return self.state in (State.SENT, State.DONE)
 
 

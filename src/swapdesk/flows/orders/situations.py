@@ -974,8 +974,8 @@ def known_better(known: Knowledge) -> Situation | None:
 
 
 def awaits_deposit(order: Order) -> bool:
-    """Returns whether the order waits for its deposit, by its state and by each leg, which may be
-    ahead of the state."""
+    """Returns whether the order waits for its deposit, according to both its state and its legs. A
+    leg may be ahead of the state."""
     return situation_of(order) in (WAITING, SETTING_UP)
 
 
@@ -1036,8 +1036,8 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """Returns :func:`match_payment` for a deposit that the service has not seen yet. None if there
-    is no such deposit, and for a DEX swap paid as asked."""
+    """Returns the situation that :func:`match_payment` finds for a deposit that the service has not
+    seen yet. None if there is no such deposit, and for a DEX swap paid as asked."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)

@@ -247,8 +247,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """Returns a request for the same tokens and amount with ``options``. Another account resets
-        sender and receiver to None."""
+        """Returns a request for the same tokens and amount with ``options``. If the account
+        changes, sender and receiver become None."""
         return QuoteRequest.of(
             options,
             self.token_in,

@@ -90,8 +90,8 @@ class Bounds(Struct, frozen=True):
 
 
 def typed_amount(text: str, token: Token) -> Decimal:
-    """Returns the amount of ``token`` that the user typed. Raises AmountError if it is no number,
-    zero, or too precise for the token."""
+    """Returns the amount of ``token`` that the user typed. Raises AmountError if ``text`` is not a
+    number, or if the amount is zero or too precise for the token."""
     amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
     if amount == 0:
         raise AmountError("zero", "Type an amount above 0.", 0)
