@@ -47,8 +47,8 @@ class NodeUncertain(NodeError):
 
 
 class NodeRefused(NodeError):
-    """Raised if the node answered with an error; nothing happened on the chain. ``words`` is its
-    message in printable ASCII, shortened. ``reason`` is Solana's JSON for the failure."""
+    """Raised if the node answered with an error; nothing happened on the chain. ``words`` is the
+    node's message in printable ASCII, shortened. ``reason`` is Solana's JSON for the failure."""
 
     def __init__(self, code: int, message: str, reason: Any = None) -> None:
         super().__init__(message)

@@ -87,8 +87,8 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index in ``data`` of the wrong character, if a single one explains the wrong
-    checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
+    """Returns the index in ``data`` of the wrong character, if one wrong character explains the
+    wrong checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
     if any(character not in CHARSET for character in data):
         return None
     values = [CHARSET.index(character) for character in data]

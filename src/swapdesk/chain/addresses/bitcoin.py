@@ -194,7 +194,7 @@ def encode_cash(kind: int, digest: bytes) -> str:
 
 def read_cash(text: str) -> ParsedAddress:
     """Returns the checked Bitcoin Cash address in lower case and without ``bitcoincash:``. Raises
-    AddressProblem, also for the old form that Bitcoin shares."""
+    AddressProblem, also for the old form, which Bitcoin uses too."""
     if text[:1] in ("1", "3"):
         _refuse_old_cash(text)
     skipped = len(CASH_PREFIX) + 1 if text[: len(CASH_PREFIX) + 1].lower() == "bitcoincash:" else 0

@@ -343,8 +343,8 @@ class EvmClient(NodeHttp):
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
         """Simulates calls in sequence without changing the chain. A node without ``eth_simulateV1``
-        can simulate only a single call, without events. For several calls, EvmRefused is raised
-        then."""
+        can simulate only a single call, without events; with such a node, several calls raise
+        EvmRefused."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:

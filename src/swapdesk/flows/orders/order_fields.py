@@ -149,7 +149,7 @@ def kept_by_provider(order: Order) -> Decimal | None:
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the chain of the refund: the chain's full name if the sent token is on it, otherwise
+    """Returns the full name of the refund's chain if it is the chain of the sent token; otherwise
     the service's name for the chain, which may be empty."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):

@@ -65,7 +65,7 @@ class TokenChoice(Struct, frozen=True):
 
     def brief(self, can: str = "is") -> str:
         """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. Empty if
-        there is only one. ``can`` is the verb in the text."""
+        there is only one. The text has the words ``can`` in place of ``is``."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -73,8 +73,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{self.row.symbol} {can} on {self.chains} chains"
 
     def hint(self, can: str = "is") -> str:
-        """Returns :meth:`brief` and the choice: ``USDC is on 5 chains, Base chosen``. Empty if
-        there is only one token. ``can`` is the verb in the text."""
+        """Returns :meth:`brief` and the choice: ``USDC is on 5 chains, Base chosen``. Empty if the
+        word can mean only one token."""
         brief = self.brief(can)
         chosen = "the first" if self.chains == 1 else self.row.chain_name
         return f"{brief}, {chosen} chosen" if brief else ""

@@ -337,7 +337,7 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
     """Returns a warning if the steps do not add up to the stated net amount, or if fees take
-    everything; otherwise empty. ``lines`` and ``net`` are these two amounts as text."""
+    everything; otherwise empty. ``lines`` and ``net`` are the sum and the net amount as texts."""
     size = percent(steps.gap).lstrip("−+")
     sentence = {
         "differs": f"Δ {size}: the lines give {lines}, the service says {net}."

@@ -88,13 +88,14 @@ def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, .
 
 
 def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the badges to show in the last column. ``refund address`` is dropped beside
-    ``fixed``, which implies it."""
+    """Returns the badges to show in the last column. Beside the badge ``fixed``, the badge ``refund
+    address`` is left out because ``fixed`` implies it."""
     return tuple(b for b in badges if not (b == "refund address" and "fixed" in badges))
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges, except those in ``common``."""
+    """Returns the text of the last column for a route's badges, without the badges in
+    ``common``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -305,8 +306,8 @@ def rank(
 
 
 def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
-    """Returns the quotes without exact duplicates, each with the earliest end that was named for
-    its id."""
+    """Returns the quotes without exact duplicates, each with the earliest expiry stated for its
+    id."""
     by_id: dict[str | None, list[Quote]] = {}
     ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
@@ -320,8 +321,8 @@ def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Qu
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
-    """Returns the amount by which quotes are compared: net or, if that is not stated, gross. None
-    if both are missing."""
+    """Returns the amount by which quotes are compared: the net amount or, if the service does not
+    state it, the gross amount. None if both are missing."""
     return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
 
 
@@ -465,8 +466,8 @@ class Arrangement(Struct, frozen=True):
         return tuple(route for route in placed if route.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
-        """Returns the rows to show, sorted and filtered. The filter does not change their
-        places."""
+        """Returns the rows to show, sorted and filtered. Filtering does not change the place of a
+        row."""
         placed = _compared(ranking, self.all_in, now)
         if self.order == "time":
             placed = sorted(placed, key=lambda route: time_key(route.row.quote))
@@ -476,8 +477,9 @@ class Arrangement(Struct, frozen=True):
 
 
 def all_in(row: RankedQuote) -> Decimal | None:
-    """Returns the net amount less gas, in the output token or, if the output is fixed, the amount
-    sent plus gas. None if a DEX route's gas or its price is unknown."""
+    """Returns the net amount less gas, in the output token. If the output is fixed, returns the
+    amount sent plus gas instead. None if a DEX route states no gas, or if the gas cannot be
+    converted."""
     quote, gas = row.quote, row.quote.gas_usd
     if gas is None:
         return None if quote.type == RouteType.DEX else row.figure

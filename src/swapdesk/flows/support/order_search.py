@@ -101,8 +101,9 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function that maps each word to the only journaled order whose id begins with that
-    word. Other words are left out. If the journal cannot be read, the result is empty."""
+    """Returns a function that maps words to ids of journaled orders. A word has an id if exactly
+    one id begins with the word; other words are left out. Without a readable journal, the result is
+    empty."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -348,8 +349,8 @@ class OrderSearch:
 
     @property
     def next_cost(self) -> tuple[int, str] | None:
-        """The largest number of reads that :meth:`go_on` makes, and a text that lists what it asks.
-        None if nothing is left to ask."""
+        """The largest number of reads that :meth:`go_on` makes, and a text that describes these
+        reads. None if nothing is left to ask."""
         if not self._left:
             return None
         reads, costs = 0, []
@@ -619,8 +620,8 @@ class OrderSearch:
 
     @property
     def may_be_key(self) -> bool:
-        """True if the pasted text holds sixty-four hexadecimal digits that no chain knows, which
-        may be a private key."""
+        """True if the pasted text holds sixty-four hexadecimal digits that are a transaction on no
+        known chain, and so may be a private key."""
         chains = self._searched.get(Place.CHAINS)
         unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)

@@ -65,8 +65,7 @@ class OrderWrites:
         self._one_at_a_time = asyncio.Lock()
 
     def put(self, writing: Writing) -> None:
-        """Queues the newest state of an order. It replaces a queued older state of the same
-        order."""
+        """Queues the newest state of an order, in place of an older state that is still queued."""
         service_id = writing.order.service_id
         self._figures.pop(service_id, None)
         # It may have ended, which is not announced before the commit.
@@ -74,8 +73,8 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state of which only amounts and times are new. The journal gets it later than
-        others."""
+        """Queues a state in which only amounts and times are new. The journal receives such states
+        later than others."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)

@@ -196,8 +196,8 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads and announces an order that was just written to the journal. If it is not there,
-        returns the order as loaded before, or None."""
+        """Loads and announces an order that was just written to the journal. If the journal does
+        not have it, returns the order as loaded before, or None."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -633,8 +633,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the journal's order if ``before`` is None or has a different verdict on the
-        deposit address; otherwise ``before``."""
+        """Returns the order from the journal if ``before`` is None, or if the verdict on the
+        deposit address differs there; otherwise ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
