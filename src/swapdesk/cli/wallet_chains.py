@@ -401,8 +401,8 @@ async def withdraw(
     yes: bool,
 ) -> None:
     """Withdraws ``token``, or everything if None, from the smart account to its owner; with
-    ``despite_bundle``, even what a waiting bundle needs. Raises CommandError: exit 5 if there is
-    nothing, 9 if refused, 10 if failed, 8 while the outcome is open."""
+    ``despite_bundle``, even what a waiting bundle needs. Raises CommandError: exit 5 if nothing is
+    there, 9 if refused, 10 if failed, 8 if unknown."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:

@@ -220,8 +220,8 @@ async def sign_and_send(
     money: str = UNTOUCHED,
 ) -> Outcome:
     """Asks the user to agree to a transaction, signs it and sends it. If an earlier run signed the
-    transaction, prints ``before`` and sends it without asking. ``money`` is the sentence for errors
-    that says where the money is before the signature."""
+    transaction, prints ``before`` and sends it without asking. ``money`` says in errors where the
+    money is before the signature."""
     if step.review is None:
         call.output.talk(before)
     else:

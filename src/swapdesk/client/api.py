@@ -208,8 +208,8 @@ class PartnerApi(ApiTransport):
             return Health()
 
     async def openapi(self) -> dict[str, Any]:
-        """Returns the service's OpenAPI document as JSON values with Decimals, without the usual
-        bounds on numbers."""
+        """Returns the service's OpenAPI document as JSON values. Fractions are Decimals. The usual
+        bounds on numbers do not apply."""
         answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
@@ -347,7 +347,8 @@ class PartnerApi(ApiTransport):
         return await self._call("get_weekly_volume")
 
     async def get_chart(self, query: ChartQuery) -> list[ChartPoint]:
-        """Returns the volume of each day or month, oldest first, including those without orders."""
+        """Returns the volume of each day or month, oldest first, including days or months without
+        orders."""
         return await self._call("get_chart", query=query)
 
     async def _call(self, name: str, **asked: Any) -> T:

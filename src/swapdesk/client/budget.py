@@ -64,8 +64,8 @@ class OwnCalls:
                 self._shorten(at)
 
     def used(self, rate_class: RateClass, seconds: int, at: datetime) -> int:
-        """Returns the calls of a class in the current window of ``seconds``. ``at`` is the
-        service's present time."""
+        """Returns the number of calls of a class in the current window of ``seconds``. ``at`` is
+        the service's present time."""
         number = int(at.timestamp()) // seconds
         return sum(
             counted is rate_class and moment // seconds == number

@@ -96,7 +96,7 @@ class NodeReader:
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
         """Returns True if the payer's authorization with this nonce was executed or cancelled
-        (EIP-3009). Raises NodeError, also for a node of another chain."""
+        (EIP-3009). Raises NodeError, also if the node serves another chain."""
         if await self.chain_id() != chain_id:
             raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"

@@ -91,8 +91,8 @@ class RetryPolicy(Struct, frozen=True):
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
         """Returns the seconds before the next attempt; None to give up. A writing call is repeated
-        only once, after a 429 that says when: such an answer proves that nothing was carried
-        out."""
+        only once, after a 429 that says how long to wait: such an answer proves that nothing was
+        carried out."""
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
             return None
@@ -108,7 +108,7 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class Repeat(Struct, frozen=True):
-    """A call that is about to be sent again: as attempt ``attempt`` of at most ``of``, after
+    """A call that is about to be sent again, as attempt ``attempt`` of at most ``of``, after
     ``wait`` seconds, because of ``error``."""
 
     attempt: int
@@ -318,9 +318,9 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """Sends one call and repeats it as the policy says, never at or after ``until``. During a
-        long wait that the service asked for, a reading call is not sent, and the service's last
-        refusal is raised."""
+        """Sends one call and repeats it as the retry policy says, never at or after ``until``.
+        During a long wait that the service asked for, a reading call is not sent, and the service's
+        last refusal is raised."""
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
             free_from, refused = self._held[operation.name]

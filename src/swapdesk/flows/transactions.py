@@ -597,7 +597,7 @@ class Transactor:
     ) -> Delivered:
         """Sends a signed transaction until it or another with its nonce is final; records the
         result. Stops at ``until`` or after the pace's time. An unsent transaction is given up when
-        ``wanted`` returns False. ``contested`` means that another may be executed."""
+        ``wanted`` returns False. ``contested``: another may be executed."""
         entry.signed(signed.hash)
         self._watch.seen(signed)
         delivered = await self._delivered(signed, wanted, until, contested)

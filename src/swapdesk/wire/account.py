@@ -47,8 +47,8 @@ class CommissionSummary(WireModel):
 
 
 class VolumeStatistics(WireModel):
-    """The number of finished orders and the US dollars sent for them; ``total_orders`` equals
-    ``count``."""
+    """The number of finished orders and the total sent for them in US dollars; ``total_orders``
+    equals ``count``."""
 
     count: WireInteger
     total_transacted_usd: Amount = Field(alias="totalTransactedUSD")

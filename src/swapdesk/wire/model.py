@@ -18,7 +18,7 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):
-    """A response object. A field that is None is written only if ``NULLABLE`` contains it.
+    """A response object. A field that is None is written only if its name is in ``NULLABLE``.
     ``REQUIRED`` lists the wire names of the fields that the specification requires; None means all
     fields that are always written."""
 

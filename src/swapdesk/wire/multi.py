@@ -51,7 +51,7 @@ class LegProviders(RequestModel):
 
 
 class RouteFilters(RequestModel):
-    """Filters for the routes of an order or a whole group; an order's own take precedence.
+    """Filters for the routes of an order or a whole group; an order's own filters take precedence.
     ``only_swaps`` lists the only allowed providers. ``in_leg``, ``out_leg`` and rotation apply to
     private routes."""
 
@@ -64,8 +64,8 @@ class RouteFilters(RequestModel):
 
 
 class MultiOrderRequest(RequestModel):
-    """One order of a group. ``amount`` is what is sent. ``anonymous`` asks for a private route.
-    ``fixed`` requires ``refund_address``."""
+    """One order of a group. ``amount`` is the amount to send. ``anonymous`` asks for a private
+    route. ``fixed`` requires ``refund_address``."""
 
     from_: Annotated[ObjectId, Field(alias="from")]
     to: ObjectId

@@ -80,8 +80,8 @@ def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
 
 class Order(WireModel):
     """An order, in the same form in every answer. Pay in exactly ``in_amount``. ``expires`` is the
-    deposit's deadline; the rate is not locked until then. Prefer ``display_status``, which only
-    moves forward."""
+    deposit's deadline, not the end of a rate lock. Prefer ``display_status``, which only moves
+    forward."""
 
     NULLABLE = frozenset({"receiverTag"})
     REQUIRED = frozenset({"serviceId", "status"})

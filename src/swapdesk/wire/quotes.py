@@ -36,9 +36,9 @@ class AmountType(StrEnum):
 
 
 class Quote(WireModel):
-    """The quote of one route. With ``error``, its amounts are unusable; if ``filtered``, it must
-    not be executed. Compare routes by ``net_amount_out`` (contract 6.8). Durations are in minutes,
-    ``gas`` in gas units."""
+    """The quote of one route. If ``error`` is set, the amounts are unusable; if ``filtered``, the
+    quote must not be executed. Compare routes by ``net_amount_out`` (contract 6.8). Durations are
+    in minutes, ``gas`` in gas units."""
 
     quote_id: QuoteId | None = None
     type: Annotated[str, OpenEnum(RouteType)]
@@ -91,8 +91,8 @@ class QuoteList(WireModel):
 
 
 class PrivateSendQuote(WireModel):
-    """A quote of a private send, which pays out the token that it takes. Valid for about a
-    minute."""
+    """A quote of a private send, which pays out the same token that is paid in. The quote is valid
+    for about a minute."""
 
     quote_id: QuoteId
     type: Annotated[str, OpenEnum(RouteType)] = RouteType.PRIVATE

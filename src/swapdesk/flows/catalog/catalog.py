@@ -240,7 +240,7 @@ def open_catalog(settings: Settings, clock: Clock) -> Catalog:
 
 def native_coin(catalog: Catalog, chain: str) -> Token | None:
     """Returns the native coin of the chain with this short name; None if the catalogue has no
-    verified one."""
+    verified coin for it."""
     for at in catalog.rows.chains.equal(chain.lower()):
         token = catalog.token(catalog.rows[at].id)
         if token is not None and token.address is None and not token.unverified:

@@ -346,7 +346,7 @@ def pair_for_limits(
 ) -> tuple[Token, Token] | None:
     """Returns the pair (sold, bought) whose limits are shown for ``token``. If ``beside`` is
     another token, ``beside`` is sold for ``token``. Otherwise ``token`` is sold for the first
-    suitable token of the list."""
+    suitable token of the list; None if there is none."""
     if beside is not None and beside.id != token.id:
         return beside, token
     for row in catalog.rows:

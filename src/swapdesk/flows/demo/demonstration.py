@@ -239,8 +239,8 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns the best quote: for a private demonstration of a private route, preferably one
-        whose middle coin has a local chain; otherwise of a standard route. Raises DemoFailed."""
+        """Returns the best quote for a standard route or, in a private demonstration, for a private
+        route, preferably one whose middle coin has a local chain. Raises DemoFailed."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD

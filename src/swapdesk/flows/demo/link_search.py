@@ -117,7 +117,8 @@ class Comparison(Struct, frozen=True):
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """Returns what a watcher can compare before the payout. ``promised`` is Bob's amount."""
+    """Returns what a watcher can compare before the payout. ``paid`` is Alice's amount,
+    ``promised`` is Bob's."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(

@@ -75,8 +75,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that only the owner has access to a private file or, if ``directory`` is True, a
-    directory. Returns None if nothing is wrong or ``path`` does not exist."""
+    """Checks that only the owner has access to a private file, or to a private directory if
+    ``directory`` is True. Returns None if nothing is wrong or ``path`` does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -96,7 +96,7 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that other users cannot write to a file or, if ``directory`` is True, a directory.
+    """Checks that other users cannot write to a file, or to a directory if ``directory`` is True.
     Returns None if nothing is wrong or ``path`` does not exist."""
     try:
         status = path.stat()

@@ -155,7 +155,7 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
     """Migrates a journal to this version, or creates a new one. If that fails, the file stays as it
-    was. Raises JournalRefused, and for a new file also OSError or sqlite3.Error."""
+    was. May raise JournalRefused, and for a new file also OSError or sqlite3.Error."""
     before = version_of(db)
     if before == SCHEMA_VERSION:
         return

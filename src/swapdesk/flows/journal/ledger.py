@@ -192,9 +192,9 @@ class Ledger:
         server_at: datetime | None = None,
         **result: Any,
     ) -> bool:
-        """Changes an operation's state if ``MAY_FOLLOW`` and ``among`` permit the change; returns
-        True if they did. The facts in ``result`` are added, but a None erases nothing. ``code``
-        always replaces the old code."""
+        """Changes an operation's state if ``MAY_FOLLOW`` and ``among`` permit it; returns True if
+        the state changed. Facts in ``result`` are added, but a None erases nothing. ``code`` always
+        replaces the old code."""
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 

@@ -150,8 +150,8 @@ SHORTEST_PREFIX = 4
 
 
 class PaidRecipient(NamedTuple):
-    """A recipient that orders of this desk paid: the number of payments, and the time of the last
-    one or None if unknown."""
+    """A recipient that orders of this desk paid, with the number of payments and the time of the
+    last one. ``last`` is None if that time is unknown."""
 
     address: str
     times: int
@@ -276,8 +276,7 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Returns a mapping to order ids, from each word that is the beginning of exactly one order
-        id."""
+        """Returns the complete order id for each word that is the beginning of exactly one id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
@@ -356,8 +355,8 @@ class OrderLog:
         return self._transactions(_ALL, "IS NOT NULL")
 
     def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the transactions with which this desk paid the deposits of these orders one by
-        one, by order id. Bundles are left out."""
+        """Returns, by order id, the transactions with which this desk paid the deposit of a single
+        order. Bundles are left out."""
         those = "IN (SELECT value FROM json_each(?1))"
         return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
 

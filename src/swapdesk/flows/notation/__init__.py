@@ -275,8 +275,8 @@ def expected_minutes(minutes: Decimal | float | None) -> str:
 
 
 def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
-    """Returns the time passed beside the expected one, ``19m of ~27m``, or only the excess, ``27m
-    over``."""
+    """Returns the time passed beside the expected time, such as ``19m of ~27m``. After the expected
+    time, returns only the excess, such as ``27m over``."""
     passed = _floored(seconds)
     if expected_seconds is None:
         return Elapsed(passed, passed, late=False)

@@ -571,7 +571,7 @@ def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
     """Returns a function that checks a recipient with what this desk knows at the time of the call.
-    If ``journal`` is None, only the address book is used."""
+    If ``journal`` is None or cannot be read, only the address book is used."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}
@@ -592,5 +592,6 @@ def payee_check(
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
-    """Returns the token contracts on the chain of ``token``. Money sent to one is lost."""
+    """Returns the token contracts on the chain of ``token``. Money sent to such a contract is
+    lost."""
     return catalog.rows.contracts_on(token.chain_data.short_name)

@@ -380,8 +380,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
-    """Converts a decoded JSON value to the type ``kind``. Raises ShapeError, which lists the wrong
-    fields."""
+    """Converts a decoded JSON value to the type ``kind``. ``side`` says whether a client or a
+    service reads it. Raises ShapeError, which lists the wrong fields."""
     adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)  # type: ignore[arg-type]
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.

@@ -73,7 +73,7 @@ QueryTime = Annotated[datetime, ASKED_TIME]
 
 
 class FreeText(Identity):
-    """Metadata for a search text: any script, no control characters, limited length."""
+    """Metadata for a search text of limited length, in any script, without control characters."""
 
 
 class QueryError(ValueError):
