@@ -23,7 +23,7 @@ class CredentialsError(ValueError):
 
 class Credentials(Struct, frozen=True):
     """The credentials for a service: an API key with its secret, a partner id (read-only), or
-    neither. ``pays`` means payment per call instead (contract 2.4)."""
+    neither. If ``pays`` is True, each call is paid for instead (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None

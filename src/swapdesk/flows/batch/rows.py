@@ -88,8 +88,8 @@ agrees, ``look`` never blocks."""
 
 
 class RowFinding(Struct, frozen=True):
-    """A finding about a row or, unless ``column`` is None, one of its cells. ``do`` tells the user
-    what to do."""
+    """A finding about one cell of a row, or about the whole row if ``column`` is None. ``do`` tells
+    the user what to do."""
 
     PRINTED: ClassVar = {
         "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
@@ -167,7 +167,7 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """What the order pays: equal for two rows with the same payment."""
+        """A key for what the order pays, equal for two rows with the same payment."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
@@ -317,7 +317,8 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """Replaces one cell of row ``number``. Cells of that row beyond the last column are removed."""
+    """Returns the sheet with one cell of row ``number`` replaced by ``text``. Cells of that row
+    beyond the last column are removed."""
     rows = tuple(
         replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
         for row in sheet.rows
@@ -337,8 +338,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Skips the rows of these numbers, or includes them again if they were skipped. Raises KeyError
-    for an unknown number."""
+    """Returns the sheet with the rows of these numbers skipped, or included again if they were
+    skipped. Raises KeyError for an unknown number."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:
@@ -444,8 +445,8 @@ class Group(Struct, frozen=True):
 
     @property
     def word(self) -> GroupWord:
-        """The state of the create request. RESOLVED_YES and RESOLVED_NO are the results of a search
-        after a lost answer."""
+        """The state of the create request. RESOLVED_YES and RESOLVED_NO mean that a search after a
+        lost answer found the group or did not."""
         act = self.act
         if act.state is State.DONE and act.code:
             return "RESOLVED_YES"
@@ -457,8 +458,8 @@ class Group(Struct, frozen=True):
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
 ) -> list[RowFinding]:
-    """Returns the findings about a row's pair of tokens. ``smart_accounts`` means that one can pay
-    bundles."""
+    """Returns the findings about a row's pair of tokens. ``smart_accounts`` is True if smart
+    accounts can pay bundles."""
     findings: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:

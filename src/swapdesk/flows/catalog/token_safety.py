@@ -73,7 +73,7 @@ def row_of(token: Token, now: datetime) -> TokenRow:
 
 
 def text_key(token: Token) -> str:
-    """Returns the lower-case text of a token that searches look in."""
+    """Returns a token's searchable text in lower case."""
     chain = token.chain_data
     parts = (
         token.symbol,

@@ -109,8 +109,8 @@ async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """Adds the steps that the service states for the swap; changes nothing if it does not
-    answer."""
+    """Returns ``found`` with the steps that the service states for the swap; unchanged if the
+    service does not answer."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
     try:
