@@ -148,7 +148,7 @@ def month_of(moment: datetime) -> str:
 
 
 def stepped(month: str, by: int, now: datetime) -> str:
-    """Returns the month ``by`` months after ``month``, but none later than the month of ``now``."""
+    """Returns the month ``by`` months after ``month``, but at most the month of ``now``."""
     year, number = map(int, month.split("-"))
     count = year * 12 + number - 1 + by
     return min(max(f"{count // 12:04}-{count % 12 + 1:02}", _EARLIEST), month_of(now))
@@ -225,8 +225,8 @@ def text_chart(
     columns: int = 80,
     ascii_only: bool = False,
 ) -> list[str]:
-    """Returns the lines of a chart with scale and dates. Bars beyond the width ``columns`` continue
-    below, with the same scale."""
+    """Returns the lines of a chart with scale and dates. Bars that do not fit into ``columns``
+    follow in further charts below, with the same scale."""
     if not dates:
         return []
     top = scale_of(values)

@@ -309,7 +309,7 @@ def _partition(
     answer: MultiTransactions, rows: Sequence[PayableRow]
 ) -> list[tuple[MultiTransaction, list[PayableRow]]]:
     """Returns each transaction with the rows that it pays. Raises Stopped unless every row is paid
-    exactly once and nothing else is."""
+    exactly once and nothing else is paid."""
     left = {row.deposit.service_id: row for row in rows}
     parts: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for transaction in answer.transactions:

@@ -191,8 +191,8 @@ class Bundle(Struct, frozen=True):
 
     @property
     def said(self) -> str | None:
-        """The code in the service's newest answer; None if there is no such code or the bundle has
-        ended."""
+        """The code in the service's newest answer; None if there is no code or the service has
+        reported the bundle's outcome."""
         return self.operation.result.get("said") or None
 
     @property
@@ -487,8 +487,8 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
     """Returns (hash, number) for the last withdrawal of all the bundle's tokens, or (None, 0).
-    ``hash`` is None if the bundle was built after the withdrawal. ``number`` is that of the first
-    bundle built after it."""
+    ``hash`` is None if the bundle was built after the withdrawal. ``number`` is the number of the
+    first bundle built after it."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

@@ -499,8 +499,8 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends a wallet transaction. If one was already signed under the same intent id,
-        only sends that one. Raises NotAgreed and NotSignable if nothing was signed."""
+        """Signs and sends a wallet transaction. A transaction already signed under the same intent
+        id is only sent. Raises NotAgreed and NotSignable if nothing was signed."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -550,8 +550,8 @@ class GroupPayment:
 
 
 def _taken(holder: Operation) -> Stopped:
-    """Returns the exception for a group whose order or funding the operation ``holder`` already
-    pays."""
+    """Returns the exception to raise if another operation, ``holder``, already pays an order of the
+    group or its funding."""
     if holder.kind == "deposit":
         return Stopped("PAID_BEFORE", order=holder.subject)
     return Stopped("OTHER_UNDER_WAY", row="other run")

@@ -169,7 +169,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem, if decimal commas are all that is wrong with the file;
+        """The first row with a problem, if decimal commas are the only problem of the file;
         otherwise None."""
         rows = self.problems
         only_commas = all(

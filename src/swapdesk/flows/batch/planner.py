@@ -376,8 +376,9 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
-    """Returns an estimate of the output, in whole tokens to six digits, without proportional fees;
-    None if impossible. For an amount within the limits it is between ``minOut`` and ``maxOut``."""
+    """Returns an estimate of the output in whole tokens, rounded to six digits, before proportional
+    fees; None if it cannot be estimated. For an amount within the limits, the estimate is between
+    ``minOut`` and ``maxOut``."""
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
     about = _by_price(order)

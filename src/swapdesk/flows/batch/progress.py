@@ -164,8 +164,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def paid(self) -> frozenset[str]:
-        """The ids of orders whose deposit a wallet transaction paid or may have paid: on Solana
-        only."""
+        """The ids of orders whose deposit a wallet transaction paid or may have paid; empty except
+        on Solana."""
         return frozenset(
             service_id
             for part in self.parts
@@ -203,7 +203,7 @@ class GroupStanding(Struct, frozen=True):
     @property
     def plan(self) -> str:
         """What was built, like ``1 bundle of 20 transfers, signed once; the smart account needs
-        0.004 ETH``; empty if nothing."""
+        0.004 ETH``; empty if nothing was built."""
         bundle = self.bundle
         if bundle is None:
             return ""
@@ -608,7 +608,7 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def creating(self) -> bool:
-        """True if a group's creation is outstanding or its outcome unknown."""
+        """True if a group remains to be created, or if the outcome of its creation is unknown."""
         return any(standing.group.act.open for standing in self.standings)
 
     @property
@@ -658,8 +658,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is, without a full stop: that of the group to be paid next, or of all
-        orders after payment."""
+        """Where the money is, without a full stop: the money of the group to be paid next or, after
+        payment, the money of all orders."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next(
@@ -835,7 +835,7 @@ def failed_sheet(batch: Batch) -> Sheet | None:
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some`` alone."""
+    """Returns a sheet of the batch's rows as confirmed. ``some`` limits the sheet to these rows."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))

@@ -443,8 +443,8 @@ _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The files that were loaded last, newest first, kept in a private file whose errors are
-    ignored."""
+    """The files that were loaded last, newest first. The list is stored in a private file; errors
+    of this file are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -476,8 +476,8 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """Returns completions for a typed path, best first. For an empty text these are recent files,
-    then table files. Directories end with a slash."""
+    """Returns completions for a typed path, best first. For an empty text, these are recent files,
+    then table files in the current directory. Directories end with a slash."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
@@ -491,8 +491,8 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Returns the longest beginning that all ``offers`` beginning with ``typed`` have in common;
-    ``typed`` itself if there are none."""
+    """Returns the longest common beginning of the ``offers`` that begin with ``typed``; ``typed``
+    itself if no offer does."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed

@@ -167,7 +167,7 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """What the order pays: equal for two rows with the same payment."""
+        """A key for what the order pays, equal for two rows with the same payment."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:

@@ -221,7 +221,8 @@ class NotAgain(Exception):
 
 
 class Again(Struct, frozen=True):
-    """A request for new quotes made from an earlier order, with its form as typed."""
+    """A request for new quotes made from an earlier order, with the order form as the user typed it
+    then."""
 
     request: QuoteRequest
     typed: TypedBefore
@@ -362,8 +363,8 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """True if the inputs, checked again, still equal the intent's, so that the address on the
-    screen is the one to be sent."""
+    """True if the inputs, checked again, still equal the intent's. The address on the screen must
+    be the address that is sent."""
     return (
         recipient.ok
         and memo.ok
@@ -395,7 +396,8 @@ class Consent(Struct, frozen=True):
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """Adds a warning. The user then types the existing phrase, or ``yes`` if there is none."""
+        """Returns this consent with ``warning`` added. The user then types the existing phrase, or
+        ``yes`` if there was none."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 

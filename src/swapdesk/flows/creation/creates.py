@@ -31,8 +31,9 @@ class OrderTaken(Exception):
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Records the create request of an intent before it is sent. ``digest`` is its SHA-256. Raises
-    ClaimTaken while an earlier request for the same payment has no known outcome."""
+    """Records the create request of an intent before it is sent. ``digest`` is its SHA-256,
+    ``plan`` has the steps of an on-chain swap. Raises ClaimTaken while an earlier request for the
+    same payment has no known outcome."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
     return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)

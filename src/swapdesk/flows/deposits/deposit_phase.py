@@ -128,7 +128,8 @@ def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
     """Returns where the deposit is and who acts next. ``begun`` is the order's payment in the
-    journal: the user must not pay by hand what the wallet began to pay."""
+    journal, or a sentence if the journal is unavailable. The user must not pay by hand what the
+    wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

@@ -118,7 +118,8 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Records how the payment ended; False if that was recorded before."""
+        """Records how the payment ended; ``error`` None means that it succeeded. Returns False if
+        the end was recorded before."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)

@@ -35,8 +35,8 @@ def funds_now(
     skipped: int = 0,
 ) -> Funds:
     """Returns where the money is. ``running`` is None until the service has answered; until then,
-    ``journaled`` is used. The numbers are of ended orders whose owner has to act, requests with
-    unknown outcome, and unreadable orders."""
+    ``journaled`` is used. ``stranded`` counts ended orders whose owner has to act, ``looked_for``
+    requests with unknown outcome, ``skipped`` unreadable orders."""
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""

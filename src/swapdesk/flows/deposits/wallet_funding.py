@@ -315,8 +315,8 @@ class WalletFunding(Struct, frozen=True):
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
     ) -> Outcome:
         """Pays the order's deposit from ``account``, or continues an earlier payment.
-        ``coin_price`` is the native coin's price in USD or None. Raises WalletError before anything
-        is signed."""
+        ``coin_price`` is the native coin's price in USD or None. A WalletError means that this call
+        signed nothing."""
         try:
             ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)

@@ -115,8 +115,8 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """Returns the steps recorded with the first of ``acts``, a swap's operations; None if not
-    recorded."""
+    """Returns the steps of a swap as recorded with its create request, the first of ``acts``.
+    Returns None if no steps were recorded."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 

@@ -193,8 +193,8 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """Carries out a new swap. ``plan`` has the steps shown at confirmation, None if unknown
-        then. Raises NoDexSwap."""
+        """Carries out a new swap. ``plan`` has the steps shown when the user confirmed, None if
+        they were unknown. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -239,8 +239,8 @@ class SwapPart(ActEntry):
     """The journal's entry for one transaction or document of a swap."""
 
     def done(self, hash_: str) -> None:
-        """Records that this part was executed; if the journal calls it refused, in a new
-        operation."""
+        """Records that this part was executed. If the journal has the part as refused, a new
+        operation records the execution."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)

@@ -158,8 +158,8 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Returns the fields with no confirmed value to compare, important ones (with ``weight``)
-    first."""
+    """Returns the names of the fields that have no confirmed value to compare. Fields with
+    ``weight`` come first."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 

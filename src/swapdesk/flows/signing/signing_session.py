@@ -243,7 +243,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def amount(self) -> Decimal:
-        """The amount to pay, in whole tokens; for several orders, that of the current signature."""
+        """The amount to pay, in whole tokens. If there are several signatures, the amount that the
+        current signature pays."""
         return self.kind.pays(self)[0] if self.turn is None else self.turn.need.amount
 
     @property
@@ -291,7 +292,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work stopped as requested, without a failure; a keypress continues it."""
+        """True if the work stopped at the requested step, without a failure; a keypress continues
+        the work."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
@@ -553,8 +555,8 @@ async def is_shut(wallet: LocalWallet, address: str) -> bool:
 
 
 async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
-    """Unlocks the wallet unless the account can sign already. A live profile asks for the pass
-    phrase until it can. Raises WalletError."""
+    """Unlocks the wallet unless the account can sign already. In a live profile, asks the trader
+    for the pass phrase until the account can sign. Raises WalletError."""
     if not await is_shut(wallet, address):
         return
     if not wallet.live:

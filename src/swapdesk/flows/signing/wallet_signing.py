@@ -53,7 +53,8 @@ GO_ON = "you: r goes on with it"
 
 
 def token_facts(wallet: LocalWallet, link: ChainLink, asset: Asset) -> TokenFacts:
-    """Returns ``asset`` as the token of a session on the chain of ``link``."""
+    """Returns the facts about ``asset`` that a session needs. ``link`` is the chain of the
+    token."""
     kind = "evm" if link.kind is Kind.EVM else "sol"
     chain_name = wallet.tokens.chain_name(link.name)
     return TokenFacts(

@@ -127,7 +127,8 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account, or of its smart account ``smart``, on one chain."""
+    """The balances of one account on one chain. If ``smart`` is not None, they are those of the
+    account's smart account, which has this address."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -259,7 +260,8 @@ def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """Returns the result of ``read``, which is tried again once if the node does not answer."""
+    """Calls ``read`` and returns its result. If the node does not answer, calls ``read`` once
+    more."""
     try:
         return await read()
     except Refused as refused:
@@ -449,7 +451,7 @@ class LocalWallet:
         heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
     ) -> tuple[ChainHoldings, ...]:
         """Returns the balances of all accounts, or of ``account`` alone. ``heard`` is called at the
-        start and after each chain's answer with the complete list."""
+        start and after each chain's answer; it gets all entries, also the ones still being read."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         holdings = [

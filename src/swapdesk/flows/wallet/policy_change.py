@@ -167,7 +167,7 @@ def _link(wallet: LocalWallet, name: str) -> ChainLink:
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     """Returns the verified token written like ``usdc.base`` or as contract and chain. Raises
-    PolicyProblem unless exactly one fits."""
+    PolicyProblem unless exactly one token fits."""
     name, separator, chain = given.rpartition(".")
     if not separator or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")

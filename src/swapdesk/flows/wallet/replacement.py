@@ -118,7 +118,7 @@ class Replacement:
 
     async def propose(self, hash_: str) -> Outcome | Step:
         """Returns a step that replaces the transaction ``hash_``, or an outcome if it cannot be
-        replaced. If a replacement was signed earlier, the step sends that one again."""
+        replaced. If a replacement was signed earlier, the step sends this replacement again."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
