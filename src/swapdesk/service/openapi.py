@@ -311,8 +311,8 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole OpenAPI document. ``version`` is the service's; ``server`` is its address
-    without ``/v2``."""
+    """Returns the whole OpenAPI document. ``version`` is the version of the service; ``server`` is
+    the address of the service without ``/v2``."""
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -497,8 +497,9 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """Returns an OpenAPI link. ``taken`` maps inputs of ``target`` to JSON pointers into the
-    answer. Raises LookupError if ``target`` lacks such an input."""
+    """Returns an OpenAPI link to the operation ``target``. ``taken`` maps names of the operation's
+    inputs to JSON pointers into the linking answer. Raises LookupError if the operation lacks an
+    input."""
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}
     if unknown := taken.keys() - parameters - set(_names(operation.body)):
