@@ -50,9 +50,9 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """The texts and functions of one way to replace a waiting transaction. The functions take the
-    waiting transaction. Where they also take a sequence, it has all transactions with the same
-    nonce, oldest first."""
+    """The texts and functions of one way to replace a waiting transaction. In the functions, the
+    first transaction is the waiting one; a sequence has all transactions with the same nonce,
+    oldest first."""
 
     noun: str
     kept: str
