@@ -257,7 +257,7 @@ class PartnerApi(ApiTransport):
     async def create_private_send(
         self, request: PrivateSendRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates a private send, with the rules of :meth:`create_exchange`."""
+        """Creates a private send. The rules of :meth:`create_exchange` apply."""
         return await self._ask("create_private_send", body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:

@@ -63,7 +63,8 @@ polling."""
 
 
 class OrderSeen(Struct, frozen=True):
-    """An event: an order was read. States may repeat, and an older one may come late."""
+    """An event: an order was read. States may repeat, and an older state may arrive after a newer
+    one."""
 
     order: Order
     source: Source
@@ -180,8 +181,8 @@ class OrderReading:
 
 
 class PollSchedule:
-    """The times of polling: every 30 s beside a connected stream, otherwise every 10 s, and sooner
-    on request."""
+    """The times of polling: every 30 s while the stream is connected, otherwise every 10 s, and
+    sooner on request."""
 
     def __init__(self, clock: Clock, times: StreamTimes) -> None:
         self.connected = False

@@ -274,8 +274,8 @@ class CarriesStreams(Protocol):
     """An HTTP transport that can also open the stream, without a network socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
-        """Opens the stream: a WebSocket, or an object with its methods. Raises InvalidStatus or
-        OSError."""
+        """Opens the stream: a WebSocket, or an object with the same methods. Raises InvalidStatus
+        or OSError."""
         ...
 
 

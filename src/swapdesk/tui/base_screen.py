@@ -220,7 +220,7 @@ WARNING_SECONDS = 10.0
 
 class DeskScreen(Screen[None]):
     """The base of a screen. A subclass lists its commands in ``VERBS`` and has a ``do_*`` method
-    for each."""
+    for each command."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()

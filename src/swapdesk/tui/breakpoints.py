@@ -21,7 +21,7 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Returns all style classes that depend on the terminal's size, with True for those that
+    """Returns all style classes that depend on the terminal's size, with True for the classes that
     apply."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):

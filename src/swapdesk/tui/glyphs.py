@@ -33,8 +33,8 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class GlyphSet(Enum):
-    """The two sets of glyphs. Each value is a value of the setting ``glyphs`` in the configuration
-    file."""
+    """The two sets of glyphs. The value of each member is the word for it in the setting ``glyphs``
+    of the configuration file."""
 
     UNICODE = "unicode"
     ASCII = "ascii"

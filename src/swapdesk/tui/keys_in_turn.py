@@ -60,7 +60,7 @@ class KeyInProgress(Struct, frozen=True):
 
 
 class KeyQueue:
-    """The queue of keys and pastes, which hands out one at a time."""
+    """The queue of keys and pastes. It hands out one key or paste at a time."""
 
     def __init__(
         self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]

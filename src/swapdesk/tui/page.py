@@ -128,8 +128,8 @@ class Page(DeskScreen):
         """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called on the page in view when the orders with the service ids ``ids`` changed, or with
-        no ids when the order stream or a create request changed."""
+        """Called on the page in view when the orders with the service ids ``ids`` changed. Empty
+        ``ids`` mean that the order stream or a create request changed."""
 
     def swaps_changed(self) -> None:
         """Called on the page in view when a swap that is being signed made a step, needs the user,

@@ -110,7 +110,7 @@ class KeyRest:
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
     """Imports ``modules`` in a thread, each in a pause between keys. Skips a module that does not
-    exist. Raises ImportError if one cannot be loaded."""
+    exist. Raises ImportError if a module cannot be loaded."""
     for name in modules:
         await rest.wait()
         with contextlib.suppress(ModuleNotFoundError):

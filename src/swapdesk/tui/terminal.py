@@ -441,7 +441,7 @@ class SafeApp(App[ReturnType]):
     # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
-        """Sets the user's keys by command id. ``commands.keymap`` must have checked them. They
+        """Sets the user's keys by command id. ``commands.keymap`` must have checked the keys. They
         apply to screens that are opened afterwards."""
         self.keymap = dict(keymap)
 
@@ -455,8 +455,8 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows ``message`` as a notice, without interpreting markup. ``keep`` adds it to the log
-        of notices."""
+        """Shows ``message`` as a notice, without interpreting markup. ``keep`` adds the notice to
+        the log of notices."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)

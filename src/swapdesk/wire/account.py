@@ -35,8 +35,8 @@ class CommissionQuery(RequestModel):
 
 
 class CommissionSummary(WireModel):
-    """The commissions of an account in US dollars, for the requested month unless a field's name
-    says otherwise. ``total_earnings`` is pending plus paid out."""
+    """The commissions of an account in US dollars. They are for the requested month, unless the
+    field's name states another period. ``total_earnings`` is pending plus paid out."""
 
     total_earnings: Amount
     pending_commissions: Amount

@@ -126,7 +126,7 @@ def _window_end(now: datetime, window: Window) -> datetime:
 
 
 def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]:
-    """Returns the gauges whose limit is used by more than ``percent`` percent."""
+    """Returns the gauges of the limits of which more than ``percent`` percent is used."""
     return tuple(gauge for gauge in gauges if gauge.used * 100 > gauge.limit * percent)
 
 
@@ -290,8 +290,8 @@ class AccountReader:
         return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """Returns the reading of a month. Unless ``anew``, a reading less than a minute old is
-        returned without a call. Raises ClientError."""
+        """Returns the reading of a month. If a reading is less than a minute old, it is returned
+        without a call, unless ``anew`` is True. Raises ClientError."""
         if not anew and (reading := self.kept(month)) is not None:
             return reading
         now = self._api.server_now()

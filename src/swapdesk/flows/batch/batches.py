@@ -84,8 +84,8 @@ def find_group(ledger: Ledger, multi_id: str) -> Group | None:
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """Returns a group of rows from the journal, by operation id. Raises KeyError if there is
-    none."""
+    """Returns the group with the operation id ``group_id`` from the journal. Raises KeyError if
+    there is none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)

@@ -87,7 +87,7 @@ class BatchCreation:
     async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
         """Creates the remaining groups of a batch and yields each with its error or None. Stops
         early at a limit of calls, an unknown outcome or no answer; another call continues. Raises
-        KeyError, and JournalUnavailable before sending anything more."""
+        KeyError and JournalUnavailable."""
         if not self._ledger.take_over(batch_id):
             return
         batch = find_batch(self._ledger, batch_id)

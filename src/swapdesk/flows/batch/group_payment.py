@@ -797,8 +797,8 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
-    """Begins a session for each partly signed group that has none. Raises Stopped and
-    JournalUnavailable."""
+    """Begins and returns a session for each partly signed group that has no session. Raises Stopped
+    and JournalUnavailable."""
     sessions = []
     journal = running.desk.journal
     for bundle in open_bundles(journal.ledger):

@@ -118,8 +118,8 @@ class Total(Struct, frozen=True):
 
 
 class Calls(Struct, frozen=True):
-    """The number of calls that a batch will make to the service, by kind. ``create`` is limited by
-    the account's exchange limit."""
+    """The number of calls that a batch will make to the service, by kind. ``create`` calls count
+    against the account's exchange limit."""
 
     create: int
     build: int
@@ -231,7 +231,7 @@ class BatchPlan(Struct, frozen=True):
 
 
 def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan of judged rows. Rows for the same payment get a finding; rows without a
+    """Returns the plan of judged rows. Rows that repeat a payment get a finding; rows without a
     problem are put into groups."""
     judged = (
         replace(

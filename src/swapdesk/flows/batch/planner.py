@@ -511,8 +511,9 @@ class BatchPlanner:
         return plan_of(sheet, rows, limits_known=False)
 
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
-        """Compares every amount with the limits of its pair, by one request per pair. A failed
-        request becomes a problem of its rows; ClientError is never raised."""
+        """Returns the plan after comparing every amount with the limits of its pair, by one request
+        per pair. If a request fails, the rows of its pair get a problem; ClientError is never
+        raised."""
         pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api

@@ -145,7 +145,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if a part is signed or paid and the payment has not ended."""
+        """True if some of the payment is signed or paid and the payment has not ended."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -403,7 +403,8 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for the exception that stopped the work, including where the money is."""
+    """Returns the outcome for ``stop``, the exception that stopped the work. The outcome says where
+    the money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():

@@ -423,8 +423,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """Returns a CSV with a header and example rows. Examples with a ``@name`` that the address book
-    lacks are left out."""
+    """Returns a CSV file with a header and example rows. Example rows for a ``@name`` that the
+    address book lacks are left out."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)

@@ -133,8 +133,8 @@ BatchRoute = Literal["standard", "private"]
 
 
 class PlannedOrder(Struct, frozen=True):
-    """The order that a row asks for, in whole tokens. ``about`` estimates what the recipient gets,
-    None if unknown."""
+    """The order that a row asks for. Amounts are in whole tokens. ``about`` is an estimate of what
+    the recipient gets, None if unknown."""
 
     PRINTED: ClassVar = {
         "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
@@ -171,8 +171,8 @@ class PlannedOrder(Struct, frozen=True):
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
-        """Returns the order as part of a create request. Its fields are checked when the request is
-        encoded."""
+        """Returns the order as part of a create request. The values are checked only when the
+        request is encoded."""
         return MultiOrderRequest.model_validate(
             {
                 "from": self.token_in.id,
@@ -202,8 +202,9 @@ asked for and must never be paid."""
 
 
 class Row(Struct, frozen=True):
-    """One row of a file. ``number`` counts data rows from 1, ``line`` all lines. ``order`` is None
-    if a required cell cannot be used. A ``skipped`` row is not created."""
+    """One row of a file. ``number`` is its position among the rows of data, ``line`` among all
+    lines, from 1. ``order`` is None if a required cell cannot be used. No order is created for a
+    ``skipped`` row."""
 
     PRINTED: ClassVar = {
         "row": "number", "line": "line", "state": "state", "findings": "findings",
@@ -265,8 +266,8 @@ class Row(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """The code of the row's problem: no order, an unknown outcome or a differing order. None
-        without a problem."""
+        """The code of the row's problem: there is no order, the outcome is unknown, or the order
+        differs. None without a problem."""
         return self.outcome.code if self.outcome is not None else None
 
     @property
@@ -420,8 +421,8 @@ class Group(Struct, frozen=True):
 
     @property
     def signatures(self) -> int:
-        """The number of signatures that pay the group, without those that fund a smart account. On
-        Solana it may turn out higher."""
+        """The number of signatures that pay the group; signatures that fund a smart account are not
+        counted. On Solana, the number may turn out higher."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)

@@ -81,8 +81,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """Returns the ``symbol.chain`` names of tokens that begin with ``beginning``, without disabled
-    and unverified ones. Empty for a file of another version."""
+    """Returns the ``symbol.chain`` names that begin with ``beginning``, except those of disabled or
+    unverified tokens. Empty if the file has another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -154,7 +154,7 @@ class CatalogFile:
 
     def current(self) -> tuple[int, float] | None:
         """Returns the number of the current generation (a complete download) and its Unix time;
-        None without one."""
+        None if there is no generation."""
         row = self._connection.execute(
             "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
             "ORDER BY number DESC LIMIT 1"

@@ -374,7 +374,7 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns the ``symbol.chain`` names that begin with ``beginning``, without disabled and
+    """Returns the ``symbol.chain`` names that begin with ``beginning``, except those of disabled or
     unverified tokens."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]

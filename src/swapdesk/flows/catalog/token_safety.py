@@ -90,7 +90,7 @@ def check_token(
     token: Token, *, now: datetime, imitates: TokenRow | None = None
 ) -> tuple[CheckLine, ...]:
     """Returns the lines about a token's state. A ``refuse`` line forbids its use; a ``warn`` line
-    needs consent. ``imitates`` is the token that it looks like, or None."""
+    needs consent. ``imitates`` is the token that ``token`` looks like, or None."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []

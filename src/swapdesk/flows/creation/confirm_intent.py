@@ -147,8 +147,9 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns the wallet's accounts, by lower-case name, that can receive the token bought
-        (with ``refund``, the token sold), except names in the address book."""
+        """Returns addresses of the wallet's accounts by lower-case name: the accounts that can
+        receive the token bought or, if ``refund`` is True, the token sold. Names in the address
+        book are left out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():

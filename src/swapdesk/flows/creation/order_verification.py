@@ -269,7 +269,7 @@ def _same_token(
 
 class Created(Struct, frozen=True):
     """A created, journaled order. Its deposit address may be shown only if ``withheld`` is None.
-    ``missing`` is True if the service no longer knows it."""
+    ``missing`` is True if the service does not know the order."""
 
     order: Order
     check: OrderCheck
@@ -360,8 +360,8 @@ def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
 
 
 def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
-    """Returns the new verdict on showing the address, from the output estimate in the order's
-    latest state; None if unchanged."""
+    """Returns the new verdict on showing the address, judged by the output in ``seen``, the order's
+    latest state; None if the verdict is unchanged."""
     intent = tracked.intent
     if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
@@ -387,8 +387,8 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
 
 
 def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
-    """Returns the lower output that the user may accept, with explanations; None if the address is
-    not hidden for that reason."""
+    """Returns the lower output that the user may accept, with sentences that explain it. Returns
+    None unless the address is hidden because of a lower output."""
     if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -408,8 +408,8 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """Returns True if every field of the order fits the intent, False if one contradicts, None if a
-    deciding field is absent. ``since`` is the earliest possible creation time."""
+    """Returns True if every field of the order fits the intent, False if a field contradicts the
+    intent, None if a deciding field is absent. ``since`` is the earliest possible creation time."""
     verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
@@ -447,8 +447,8 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Searches for an intent's order after each wait in ``looks`` (seconds). ``sent_at`` is by the
-    service's clock. Orders in ``known`` are skipped."""
+    """Searches for an intent's order several times; ``looks`` has the seconds to wait before each
+    search. ``sent_at`` is a time by the service's clock. Orders in ``known`` are skipped."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -466,8 +466,8 @@ async def find_order(
 async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
 ) -> Findings:
-    """Returns every order since ``sent_at`` (service's clock) that may belong to ``intent``, except
-    those in ``known``. Raises ClientError."""
+    """Returns every order that may belong to ``intent`` and was created since ``sent_at``, a time
+    by the service's clock. Orders in ``known`` are left out. Raises ClientError."""
     since = sent_at - SKEW
     listed, whole = await list_since(api, since)
     judged = [

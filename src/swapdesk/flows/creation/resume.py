@@ -230,8 +230,8 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """Searches once for orders that may belong to the intent. Raises CandidateRefused if its
-        outcome is known or the service cannot be asked."""
+        """Searches once for orders that may belong to the intent. Raises CandidateRefused if the
+        outcome of the intent is known or the service cannot be asked."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)
@@ -256,8 +256,8 @@ class Candidates:
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Adopts the order that the user chose, after reading it again. Its address is shown only
-        under the conditions for any new order. Raises CandidateRefused."""
+        """Adopts the order that the user chose, after reading it again. The same conditions as for
+        any new order decide whether its address is shown. Raises CandidateRefused."""
         intent, _ = self._unknown(look.intent.id)
         if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")

@@ -20,8 +20,8 @@ MOST_OF_CROWD = 8
 
 
 class Account(Struct, frozen=True):
-    """An account in the picture. ``column`` is the number of payments that lead to it; ``row``
-    counts the accounts above it."""
+    """An account in the picture. ``column`` is the number of payments from a first sender to this
+    account; ``row`` is the number of accounts above it."""
 
     address: str
     name: str

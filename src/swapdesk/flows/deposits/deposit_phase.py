@@ -66,8 +66,8 @@ class DepositCode(Struct, frozen=True):
 
 
 def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
-    """Returns the payment link, if the chain has one, then the address, as scannable codes. Empty
-    if the deposit must not be sent now."""
+    """Returns scannable codes: of the payment link, if the chain has one, then of the address.
+    Empty if the deposit must not be sent now."""
     order, intent = tracked.order, tracked.intent
     if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
         return ()

@@ -62,8 +62,8 @@ def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that may have been sent. A later attempt continues with its
-    signed transaction ``hash_``."""
+    """Returns the outcome of a payment that may have been sent. ``hash_`` is its signed
+    transaction, with which a later attempt continues."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
@@ -185,8 +185,8 @@ PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
-    """Tells how this desk can pay the deposit of an order. ``chains`` returns the chains that have
-    a node now."""
+    """Tells how this desk can pay the deposit of an order. ``chains`` returns the chains that
+    currently have a node."""
 
     def __init__(
         self,

@@ -337,8 +337,8 @@ class WalletFunding(Struct, frozen=True):
             return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
-        """Returns the outcome if the order was or may have been paid; None if it may be paid now.
-        Needs no unlocked keys. Raises WalletError."""
+        """Returns the outcome of an earlier payment that was or may have been made; None if the
+        order may be paid now. Needs no unlocked keys. Raises WalletError."""
         try:
             earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
@@ -351,8 +351,8 @@ class WalletFunding(Struct, frozen=True):
         return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
-        """True if the order's payment was cancelled on its chain; the wallet then signs no second
-        one. Raises WalletError."""
+        """True if the order's payment was cancelled on its chain. The wallet then signs no second
+        payment. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(transaction.executed for transaction in signed)
 
@@ -492,8 +492,8 @@ ELSEWHERE = "you: fill it, or pay from another"
 
 
 def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
-    """Returns the outcome worded for a screen. ``faucet`` means that the sandbox's faucet can pay
-    instead, ``unsigned`` that the wallet was not asked to sign."""
+    """Returns the outcome worded for a screen. ``faucet`` is True if the sandbox's faucet can pay
+    instead, ``unsigned`` if the wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome

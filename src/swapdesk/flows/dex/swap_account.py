@@ -36,7 +36,7 @@ class NoSwapAccount(Exception):
 
 class SwapAccount(Struct, frozen=True):
     """The account that pays a swap. ``balance``, ``coin`` and ``plan`` (the swap's steps) are None
-    until read."""
+    as long as they are not read."""
 
     account: Account
     payee: Account | None

@@ -119,7 +119,7 @@ class IntentKind(StrEnum):
 
 
 class TokenFacts(Struct, frozen=True):
-    """What identifies a token when it is confirmed."""
+    """The facts that identify a token in a confirmed intent."""
 
     id: str
     symbol: str

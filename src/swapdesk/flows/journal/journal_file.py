@@ -58,7 +58,8 @@ class JournalFile:
             return cls(None, f"{path.name}: {error}")
 
     def second_connection(self) -> JournalFile:
-        """Returns another connection for another thread; its ``problem`` says why it failed."""
+        """Returns another connection for another thread. If it cannot be opened, its ``problem``
+        says why."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)
         try:

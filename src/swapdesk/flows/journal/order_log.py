@@ -325,7 +325,7 @@ class OrderLog:
         ]
 
     def named(self, part: str) -> set[str]:
-        """Returns the ids of orders with ``part`` in an address, hash or request id, in any
+        """Returns the ids of orders with ``part`` in an address, hash or request id, ignoring
         case."""
         return self._ids(_NAMED, part.lower())
 

@@ -246,7 +246,7 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
 
 
 def write_starters(path: Path) -> bool:
-    """Creates the sandbox's address book. Returns False if the file exists."""
+    """Creates the sandbox's address book. Returns False if the file already exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
@@ -325,8 +325,8 @@ class AddressBook:
         return len(self._entries)
 
     def entry(self, name: str) -> BookEntry | None:
-        """Returns the usable entry called ``name``, with or without ``@``, in any case; otherwise
-        None."""
+        """Returns the usable entry called ``name``, with or without ``@``, ignoring case; None if
+        there is none."""
         return self._entries.get(name.removeprefix("@").lower())
 
     def missing(self, name: str) -> str:
@@ -392,7 +392,8 @@ class AddressBook:
         self._change(entry, replace(entry, name=wanted))
 
     def mark_own(self, name: str, own: bool) -> None:
-        """Marks an entry as the user's own wallet, or removes the mark. Raises AddressBookError."""
+        """Marks an entry as the user's own wallet, or removes the mark if ``own`` is False. Raises
+        AddressBookError."""
         entry = self._known(name)
         self._change(entry, replace(entry, own=own))
 

@@ -289,7 +289,8 @@ def check_refund(
     memo: str | None = None,
 ) -> RecipientCheck:
     """Checks whether a deposit of ``token`` can be refunded to ``text``, which may be empty unless
-    ``required``. If ``memo`` is None, the known memo is used. A refund without its memo is lost."""
+    ``required``. If ``memo`` is None, the memo known for the address is used. A refund without its
+    memo is lost."""
     if not text.strip():
         on = token.chain_data.name
         if required:

@@ -212,7 +212,7 @@ PAID_BELOW = "who is paid below"
 
 
 class PaymentRow(Struct, frozen=True):
-    """One payment of a review in one row. ``promised`` says whose deposit it pays."""
+    """One payment of a review, shown in one row. ``promised`` says whose deposit the payment is."""
 
     amount: str
     payee: str

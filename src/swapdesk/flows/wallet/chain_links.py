@@ -67,8 +67,8 @@ def is_private_node(url: str) -> bool:
 def live_links(
     settings: Settings, chain_of: Callable[[str], Chain | None]
 ) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """Returns the chains with a usable node in ``[profiles.NAME.rpc]``, and a sentence for each
-    unusable entry. ``chain_of`` returns None for an unknown chain."""
+    """Returns the chains with a usable node in the configuration section ``[profiles.NAME.rpc]``,
+    and a sentence for each unusable entry. ``chain_of`` returns None for an unknown chain."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
         chain = chain_of(name)

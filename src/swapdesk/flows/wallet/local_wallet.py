@@ -396,8 +396,9 @@ class LocalWallet:
         return await (await self.client()).read_accounts()
 
     async def unlock(self, passphrase: Secret | None = None) -> tuple[UnusableKey, ...]:
-        """Opens the keys and returns those that did not open. With ``passphrase`` None, the sandbox
-        uses its stored one and a live wallet raises ValueError."""
+        """Opens the keys with the pass phrase and returns the keys that did not open. If
+        ``passphrase`` is None, the sandbox uses its stored pass phrase and a live wallet raises
+        ValueError."""
         return await (await self.client()).unlock(self._phrase(passphrase))
 
     def _phrase(self, passphrase: Secret | None) -> Secret:
@@ -432,8 +433,8 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy. In the sandbox, or for a stricter policy, ``passphrase`` may be
-        None; otherwise None raises Refused (code ``passphrase_needed``)."""
+        """Sets the spending policy. ``passphrase`` may be None in the sandbox or if the policy
+        becomes stricter; otherwise None raises Refused (code ``passphrase_needed``)."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)

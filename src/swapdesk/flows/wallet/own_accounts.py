@@ -112,7 +112,7 @@ async def account_address(desk: Desk, token: Token, named: str) -> str | None:
 
 
 def has_keys(desk: Desk) -> bool:
-    """True if this profile's key directory is not empty. This does not start an agent."""
+    """True if this profile's key directory is not empty. Starts no agent."""
     try:
         return any(desk.settings.places.keys.iterdir())
     except OSError:

@@ -50,9 +50,9 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """The texts and functions of one way to replace a waiting transaction. The functions take the
-    waiting transaction. Where they also take a sequence, it has all transactions with the same
-    nonce, oldest first."""
+    """The texts and functions of one way to replace a waiting transaction. In the functions, the
+    first transaction is the waiting one; a sequence has all transactions with the same nonce,
+    oldest first."""
 
     noun: str
     kept: str
@@ -162,7 +162,7 @@ class Replacement:
 
 
 def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
-    """Returns the outcome of a transaction that is not replaced. ``reason`` is a sentence that says
+    """Returns the outcome if a transaction cannot be replaced. ``reason`` is a sentence that says
     why."""
     money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(kind.kept_code, Failure(reason, money, _LISTED))

@@ -273,7 +273,7 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions with the month's bar chart at their right."""
+    """Returns the rows with the commissions and, at the right of them, the month's bar chart."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

@@ -422,7 +422,7 @@ class CreateForm(Vertical):
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
-        """Moves the focus ``by`` fields further; the first field follows the last."""
+        """Moves the focus by ``by`` fields. The first field follows the last field."""
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:

@@ -259,8 +259,8 @@ class InspectScreen(Page):
 
     @property
     def current(self) -> CaseSheet | None:
-        """The case sheet of the explained order. None if no order was found, or if none of several
-        is chosen."""
+        """The case sheet of the explained order. None if no order was found, or if several were
+        found and the user has chosen none."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None

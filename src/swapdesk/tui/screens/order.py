@@ -293,7 +293,7 @@ class OrderScreen(OneOrderPage):
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
-        """Copies the link of the fact under the cursor and shows it in a panel. It opens no
+        """Copies the link of the fact under the cursor and shows the link in a panel. Opens no
         browser."""
         if link := self._link:
             self.controls.copy_value("link", link)
@@ -446,8 +446,8 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Returns all facts of an order. ``made`` are its transactions in the journal. ``live`` is True
-    if explorers know its chains."""
+    """Returns all facts of an order. ``made`` has the order's transactions in the journal. ``live``
+    is True if explorers know the order's chains."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)
@@ -499,7 +499,7 @@ def _deposit(
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
     """Returns the address to which the deposit was sent, labelled as sent so that nobody pays
-    twice. ``on`` is a note beside it."""
+    twice. ``on`` is a note beside the address."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:

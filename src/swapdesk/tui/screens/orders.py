@@ -105,7 +105,7 @@ class OrdersScreen(OrderActions):
     """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
-        """Makes the page. ``kept`` is the filter that it begins with; the default shows all
+        """Makes the page. ``kept`` is the filter that the page begins with; the default shows all
         orders."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.service_time)

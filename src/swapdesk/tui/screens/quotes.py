@@ -207,7 +207,8 @@ class QuotesScreen(Page):
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
         """Asks for quotes. The old rows stay until the answer comes. ``only_fixed`` adds fixed
-        rates to the old rows. ``by_itself`` is True if the desk asks without a key press."""
+        rates to the old rows. ``by_itself`` is True if the desk repeats a refused request without a
+        key press."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -270,8 +271,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows the new answer ``result``. The cursor stays on its route, even if that is in
-        another row now."""
+        """Shows the new answer ``result``. The cursor stays on its route, even if the route is in a
+        different row now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -753,8 +754,9 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
-    requested; None if no answer is awaited."""
+    """Returns the sentence for a table without rows. ``asking`` is the number of seconds since
+    quotes were requested; None if no answer is awaited. ``turn`` is added to the sentence about
+    such a request."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""

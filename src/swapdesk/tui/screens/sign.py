@@ -410,7 +410,8 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does."""
+    """Returns two parts of the page: the rows of the heading, which does not scroll, and the rows
+    of the body, which scrolls."""
     session = state.session
     review = session.review
     if review is not None:
@@ -426,8 +427,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the rows of a review: the heading, which does not scroll, and the body, which
-    does."""
+    """Returns the rows of a review in two parts: the heading, which does not scroll, and the body,
+    which scrolls."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]

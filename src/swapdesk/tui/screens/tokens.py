@@ -128,8 +128,8 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """The pane with notes about the token under the cursor. It never shrinks, so that the list does
-    not move."""
+    """The pane with notes about the token under the cursor. It never shrinks while the same list is
+    shown, so that the list does not move."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)

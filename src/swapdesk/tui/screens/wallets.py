@@ -458,8 +458,8 @@ class WalletsScreen(Page):
         self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
-        """Opens the page where the user signs: to revoke the allowance in ``subject``, or to
-        withdraw everything from its smart account."""
+        """Opens the page where the user signs: to revoke the allowance in ``subject`` or, without
+        an allowance, to withdraw everything from the smart account in ``subject``."""
         link = self.desk.wallet.link(subject.chain)
         if link is None:
             self.show_notice("The chain is not connected any more.", "warning")

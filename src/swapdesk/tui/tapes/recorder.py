@@ -65,7 +65,8 @@ def moments_text(moments: Iterable[Moment]) -> str:
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Returns the texts in a document of :func:`moments_text` by the name of their moment."""
+    """Returns the texts in a document made by :func:`moments_text`. The keys of the result are the
+    names of the moments."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 

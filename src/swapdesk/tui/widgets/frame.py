@@ -54,8 +54,8 @@ class BudgetFigure(Struct, frozen=True):
 
 
 class FrameState(Struct, frozen=True):
-    """What the header shows. ``context`` follows the page's name; ``account`` is the partner
-    account."""
+    """What the header shows. ``context`` is the text after the page's name, and ``account`` is the
+    partner account."""
 
     name: str
     world: World = "SANDBOX"

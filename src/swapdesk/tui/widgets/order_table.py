@@ -237,8 +237,8 @@ class OrderList(LineTable):
         return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Sets the columns for a wide screen or a normal one. Returns True if they changed; the
-        caller must then fill the table again."""
+        """Sets the columns for a wide screen or a normal screen. Returns True if the columns
+        changed; the caller must then fill the table again."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -409,8 +409,8 @@ def side_lines(
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
-    """Returns exactly ``rows`` rows about an order. At least its state and who acts next are always
-    shown."""
+    """Returns exactly ``rows`` rows about an order. At least the order's state and who acts next
+    are always shown."""
     last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
     first = wrapped([*_state(summary), Span(" "), *_funds(summary)], width)
     if len(first) + len(last) > rows:

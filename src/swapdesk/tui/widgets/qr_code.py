@@ -37,7 +37,7 @@ class CodeTooLong(ValueError):
 @lru_cache(8)
 def modules_of(text: str) -> Modules:
     """Returns the QR code of ``text`` with its margin, row by row, with True for each dark module.
-    Raises CodeTooLong."""
+    Raises CodeTooLong if ``text`` is too long."""
     import segno
     from segno import DataOverflowError
 

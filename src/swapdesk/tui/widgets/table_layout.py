@@ -99,7 +99,7 @@ TableRow = Row | Section | Prose | Sketch
 
 
 class Laid(NamedTuple):
-    """A row that is laid out: its parts, one for each column, and the whole line."""
+    """A row that is laid out: its parts, one part for each column, and the whole line."""
 
     row: TableRow
     pieces: list[Line]
@@ -311,8 +311,8 @@ class TableView(NamedTuple):
         return max(0, self.height - self.head)
 
     def row_at(self, y: int) -> int | None:
-        """Returns the position of the row on line ``y``, which may be beyond the last row; None if
-        that line has the column names."""
+        """Returns the position of the row on line ``y``. The position may be beyond the last row.
+        None if that line has the column names."""
         return self.top + y - self.head if y >= self.head else None
 
     def shows(self, at: int) -> bool:

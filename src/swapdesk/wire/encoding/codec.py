@@ -200,9 +200,9 @@ def _text(value: object) -> str:
 
 
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-    """Returns UTF-8 JSON without blanks; decimals keep all digits. The two flags apply to models
-    only. Raises TypeError for a float or an unknown type, NumberError for a number out of
-    bounds."""
+    """Returns UTF-8 JSON without blanks; decimals keep all digits. ``exclude_none`` and
+    ``exclude_unset`` apply to models only. Raises TypeError for a float or an unknown type,
+    NumberError for a number out of bounds."""
     out: list[str] = []
     _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
     return _encoded("".join(out))

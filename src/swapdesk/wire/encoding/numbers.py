@@ -283,8 +283,8 @@ def from_base_units(units: int, decimals: int) -> Decimal:
 
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
-    """Rounds to ``decimals`` digits: up for amounts to pay, down for amounts to receive. Raises
-    NumberError if the amount is far out of range."""
+    """Rounds to ``decimals`` digits after the point: up if ``up`` is True (amounts to pay),
+    otherwise down (amounts to receive). Raises NumberError if the amount is far out of range."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
@@ -303,7 +303,7 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the amount as a server returns it after storing it as a double."""
+    """Returns the amount that a server returns if it has stored ``d`` as a double."""
     return Decimal(repr(float(bounded(d))))
 
 
