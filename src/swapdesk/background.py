@@ -57,8 +57,8 @@ class Silence:
 
 
 class SharedWork(Generic[T]):
-    """Work that runs at most once at a time: ``begin`` returns the task in progress, if any. It
-    continues if its caller is cancelled."""
+    """Work that runs at most once at a time: ``begin`` returns the task in progress, if any. The
+    task continues if a caller is cancelled."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
@@ -143,8 +143,8 @@ class BackgroundTasks:
 
 
 async def together(*work: Coroutine[Any, Any, None]) -> None:
-    """Runs all coroutines until they have ended. An error of one cancels the others and is
-    raised."""
+    """Runs all coroutines until they have ended. If one raises an error, cancels the others and
+    raises that error."""
     tasks = [asyncio.ensure_future(part) for part in work]
     if not tasks:
         return

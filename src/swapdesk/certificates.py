@@ -17,8 +17,8 @@ _chosen: str | None = None
 
 
 def trust(file: str) -> None:
-    """Sets the file of trusted certificates for this process; empty for the system's. Until then,
-    ``SSL_CERT_FILE`` names it."""
+    """Sets the file of trusted certificates for this process; an empty ``file`` means the system's
+    certificates. Without a call, the file in ``SSL_CERT_FILE`` is used."""
     global _chosen
     _chosen = file
 
@@ -31,8 +31,8 @@ def authorities() -> str:
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
     """Returns an HTTP client's option ``verify`` for servers under ``url``: True for the system's
-    certificates, or a context with the certificates of the file that was set. Raises OSError, with
-    the file's name, if that file is unusable."""
+    certificates, or a context that trusts the chosen file. Raises OSError, with the file's name, if
+    that file is unusable."""
     import ssl
 
     if url.scheme != "https":

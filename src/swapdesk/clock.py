@@ -48,8 +48,8 @@ async def until(clock: Clock, moment: datetime) -> None:
 
 
 def through_suspend() -> Callable[[], float]:
-    """Returns a function that returns monotonic seconds, if possible with the time for which the
-    machine sleeps. ``time.monotonic`` lacks that on Linux and macOS."""
+    """Returns a clock function for monotonic seconds. If possible, these include the time for which
+    the machine sleeps, unlike ``time.monotonic`` on Linux and macOS."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":

@@ -90,8 +90,8 @@ class ConfigFile(TomlDocument):
         return accepted
 
     def check_keys(self, table: Mapping[str, Any]) -> None:
-        """Reads the table ``[keys]`` into ``keys``. A value that is no key or list of keys is added
-        to ``problems``."""
+        """Reads the table ``[keys]`` into ``keys``. A value that is neither a key nor a list of
+        keys is added to ``problems``."""
         for name, value in table.items():
             keys = [value] if isinstance(value, str) else value
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
@@ -104,8 +104,8 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Reads the configuration file. A missing file has no values. A file that is broken, or that
-    other users may write, has no values and one problem."""
+    """Reads the configuration file. If the file is missing, there are no values. If it is broken or
+    other users may write it, there are no values and one problem."""
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
@@ -132,8 +132,9 @@ def keep_theme(file: Path, theme: str, profile: str) -> None:
 
 
 def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
-    """Writes ``key = value`` into the table of ``profile`` if that has the key, otherwise at the
-    top of ``file``. Raises OSError, with a sentence, if that is impossible."""
+    """Writes ``key = value`` into the table of ``profile`` if that table has the key, otherwise at
+    the top of ``file``. Raises OSError, with a message for the user, if the file cannot be
+    changed."""
     place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Yields a connection that reads the database at ``path`` with its write-ahead log. Raises
-    sqlite3.Error, and OSError without a file."""
+    """Yields a connection that reads the database at ``path``, including its write-ahead log.
+    Raises sqlite3.Error, or OSError if the file is missing."""
     path.stat()
     log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if index.exists():

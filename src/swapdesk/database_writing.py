@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 def durable(connection: sqlite3.Connection) -> None:
-    """Sets the connection so that a commit is on disk when it returns. On macOS this includes the
-    drive's cache."""
+    """Configures the connection so that a commit returns only when its data is on disk. On macOS
+    this includes the drive's cache."""
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")

@@ -44,8 +44,8 @@ SCREENS = {
 
 
 class WrittenPlace(Struct, frozen=True):
-    """A page or section about the subject ``about``. ``address`` is its URL, None without a site;
-    ``file`` its path, None if missing."""
+    """A page or section about the subject ``about``. ``address`` is its URL, or None if the release
+    has no web site; ``file`` is its path, or None if the file is missing."""
 
     about: str
     page: str
@@ -96,8 +96,8 @@ def _named(words: str) -> Iterator[tuple[str, str]]:
 
 
 def screens() -> dict[str, str]:
-    """Returns the section of the documentation for each screen, in a guide or else in the page of
-    keys."""
+    """Returns the place in the documentation for each screen by name: in a guide, otherwise in the
+    page about keys."""
     listed = _headings(KEYS, "## ")
     return {name: f"{KEYS}#{name.casefold().replace(' ', '-')}" for name in listed} | SCREENS
 

@@ -45,8 +45,8 @@ def extra_of(module: str) -> str:
 
 
 def install(extra: str = "", *, prefix: Path | None = None) -> str:
-    """Returns the shell command that adds an extra to swapdesk in the way in which it was
-    installed."""
+    """Returns the shell command that adds an extra to swapdesk, for the installer that was used.
+    ``prefix`` is the Python environment; None means the running one."""
     place = Path(sys.prefix) if prefix is None else prefix
     python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
     paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
@@ -73,8 +73,8 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
 
 
 def put_on_path(prefix: Path) -> str:
-    """Returns the shell command that lets the shell find the program ``swapdesk`` of the Python
-    environment ``prefix``."""
+    """Returns the shell command that puts the program ``swapdesk`` of the Python environment
+    ``prefix`` on the shell's path."""
     if (prefix / _RECEIPT).is_file():
         return "uv tool update-shell"
     if (prefix / _PIPX).is_file():

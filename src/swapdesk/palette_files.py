@@ -72,8 +72,8 @@ class Palette(Struct):
 
 
 class PaletteFiles(Struct, frozen=True):
-    """All valid palettes by name. ``own`` come with the desk; in ``all`` the user's replace own
-    ones of the same name."""
+    """Valid palettes by name. The desk's palettes are in ``own``; those and the user's are in
+    ``all``, where a user's palette replaces one of the same name."""
 
     own: dict[str, Palette]
     all: dict[str, Palette]
@@ -84,8 +84,8 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def read_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> PaletteFiles:
-    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``. Raises
-    FileNotFoundError if the desk's own are not installed."""
+    """Reads the desk's palettes, the palettes in ``user_folder``, and the palette in
+    ``theme_file``. Raises FileNotFoundError if the desk's palettes are not installed."""
     problems: list[ConfigProblem] = []
     own = _read(_files(own_folders()), problems)
     if DEFAULT_THEME not in own or LIGHT_THEME not in own:
@@ -96,7 +96,7 @@ def read_palettes(user_folder: Path | None = None, theme_file: Path | None = Non
 
 
 def stamp_of(user_folder: Path | None) -> Stamp:
-    """Returns a value that changes when a file of the user's palettes changes."""
+    """Returns a value that changes when a palette file in ``user_folder`` changes."""
     stamp = []
     for path in _files([user_folder])[:MOST_FILES]:
         try:

@@ -54,13 +54,13 @@ class ProfilePlaces(Struct, frozen=True):
 
     @property
     def batch_files(self) -> Path:
-        """The list of the batch files used last."""
+        """The file that lists the batch files used last."""
         return self.root / "batch_files.txt"
 
 
 class Home(Struct, frozen=True):
-    """The directories for configuration, data and logs. Under ``SWAPDESK_HOME`` the first two are
-    the same."""
+    """The directories for configuration, data and logs. Under ``SWAPDESK_HOME``, configuration and
+    data share a directory."""
 
     config: Path
     data: Path
@@ -115,9 +115,9 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def keep_private(home: Home) -> list[str]:
-    """Removes other users' access to a home (mode 0700), except from directories that are shared,
-    another user's, or the whole home directory. Returns a sentence for each directory that others
-    could write to. Raises UnsafePlace if they still can."""
+    """Removes other users' access to the home's directories, except shared ones, another user's, or
+    the user's whole home directory. Returns a sentence for each directory that others could write
+    to. Raises UnsafePlace if they still can."""
     sentences = []
     for root in dict.fromkeys((home.config, home.data, home.logs)):
         try:
@@ -166,8 +166,8 @@ def make_directories(path: Path) -> None:
 
 
 def private_directory(path: Path) -> Path:
-    """Creates the directory ``path`` with mode 0700. Raises UnsafePlace for an existing one of
-    another user, or to which others have access."""
+    """Creates the directory ``path`` with mode 0700. Raises UnsafePlace if it exists and belongs to
+    another user, or other users have access."""
     make_directories(path.parent)
     try:
         path.mkdir(mode=0o700)
@@ -177,8 +177,8 @@ def private_directory(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Writes a file with mode 0600. A reader or a crash finds a replaced file either old or new as
-    a whole. Raises FileExistsError if it exists and ``replace`` is False."""
+    """Writes a file with mode 0600. An existing file is replaced as a whole, so that no reader and
+    no crash finds it half written. Raises FileExistsError if it exists and ``replace`` is False."""
     target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     if replace:
@@ -201,8 +201,7 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 def keep_names(directory: Path) -> None:
-    """Writes the list of a directory's files to the disk, so that new files survive a loss of
-    power."""
+    """Writes a directory's list of files to the disk, so that new files survive a loss of power."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -36,8 +36,8 @@ class Secret:
 
 
 class SecretBytes:
-    """Bytes that are never shown. Their holder calls ``wipe`` after use, which does not reach
-    copies that Python made."""
+    """Bytes that are never shown. The holder calls ``wipe`` after use; copies that Python made are
+    not wiped."""
 
     __slots__ = ("_held",)
 

@@ -40,8 +40,8 @@ Origin = Literal["option", "environment", "profile", "config.toml", "default"]
 
 
 class SettingsError(Exception):
-    """Raised if the chosen profile does not exist. ``problem`` is where the profile is named; None
-    for the command line."""
+    """Raised if the chosen profile does not exist. ``problem`` says where the profile was named;
+    None means on the command line."""
 
     def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
         super().__init__(words)
@@ -139,8 +139,8 @@ class Settings(Struct, frozen=True):
         return tuple(secret.reveal() for secret in held if secret is not None)
 
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
-        """Returns the problem of a command's entry in the table ``[keys]``, with its line in the
-        file."""
+        """Returns a problem with a command's entry in the table ``[keys]``, with its line in the
+        file. ``near`` is a similar valid name, or None."""
         if self.config is None:
             return ConfigProblem(None, None, f"keys.{command}", message, near)
         return self.config.problem(("keys", command), message, near)
@@ -209,8 +209,8 @@ def load_settings(
     mending: bool = False,
 ) -> Settings:
     """Reads ``config.toml`` and the environment. Errors in the file are in ``problems``. Raises
-    SettingsError if the chosen profile does not exist; with ``mending``, for commands that repair
-    the configuration, only if an option names it."""
+    SettingsError if the chosen profile does not exist; with ``mending``, only if the profile was
+    chosen by an option."""
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}

@@ -57,8 +57,8 @@ class TomlDocument(Struct):
     problems: list[ConfigProblem] = field(default_factory=list)
 
     def line_of(self, *path: str) -> int | None:
-        """Returns the line (from 1) of the key at the end of ``path``, or of the innermost table
-        that exists; otherwise None."""
+        """Returns the line (from 1) of the key ``path``. If the key is missing, returns the line of
+        the innermost table of ``path`` that exists, or None."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)

@@ -27,8 +27,8 @@ _FOLDER = Path(__file__).parent / "web_pages"
 
 
 def web_page(name: str, /, **facts: object) -> str:
-    """Returns the page called ``name`` as HTML. ``facts`` are its template's values; ``title`` is
-    always needed. Raises jinja2.UndefinedError if one is missing."""
+    """Returns the page called ``name`` as HTML. ``facts`` are the values for its template;
+    ``title`` is always needed. Raises jinja2.UndefinedError if a value is missing."""
     style, script = _style(name), _part(f"{name}.js")
     template = _environment().get_template(f"{name}.html")
     return template.render(

@@ -15,8 +15,8 @@ ORPHANED = 4
 
 
 def main(arguments: list[str], *, cost: int | None = None) -> None:
-    """Serves the desk's requests until the desk ends. ``arguments`` holds the desk's process id,
-    ``cost`` the scrypt parameter n for new key files (None: the default)."""
+    """Serves the desk's requests until the desk ends. ``arguments`` holds one text, the desk's
+    process id. ``cost`` is the scrypt parameter n for new key files, None for the default."""
     if len(arguments) != 1 or not arguments[0].isascii() or not arguments[0].isdigit():
         sys.exit("swapdesk.agent is started by the desk")
     if not confine(int(arguments[0])):

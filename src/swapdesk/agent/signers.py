@@ -174,8 +174,8 @@ class SolanaSigner:
 
     def sign(self, raw: bytes) -> tuple[bytes, str, bool]:
         """Returns the serialized transaction with this key's signature added, its id (base58), and
-        True if no signature is missing. Raises SignerDefect if the transaction does not ask for
-        this signature."""
+        True if no signature is missing. Raises SignerDefect if the transaction needs no signature
+        of this key or the result fails a check."""
         try:
             whole = read_transaction(raw)
         except TransactionRefused as refused:

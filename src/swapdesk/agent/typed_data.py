@@ -20,8 +20,8 @@ from swapdesk.wire.encoding.numbers import WireNumber
 
 
 def unsound(code: str, words: str, path: str = "") -> PayloadRefused:
-    """Returns the exception that refuses a document. ``path`` says where the problem is. Only plain
-    identifiers are quoted."""
+    """Returns the exception that refuses a document. ``path`` is the place of the defect, empty for
+    the whole document."""
     return PayloadRefused(f"DOCUMENT_{code}", f"{path}: {words}" if path else words)
 
 
@@ -49,8 +49,8 @@ _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[
 
 
 class FieldType(Struct, frozen=True):
-    """An elementary or struct type. For an array, ``dimensions`` has the length of each level of
-    nesting, innermost first, None for any length."""
+    """An elementary or struct type, or an array of such a type. ``dimensions`` has the length of
+    each array level, innermost first, None for any length; it is empty without an array."""
 
     name: str
     dimensions: tuple[int | None, ...] = ()
@@ -68,7 +68,7 @@ Fields = dict[str, FieldType]
 
 
 def is_elementary(name: str) -> bool:
-    """True for an elementary EIP-712 type; the aliases ``uint`` and ``int`` are none."""
+    """True for an elementary EIP-712 type. The aliases ``uint`` and ``int`` do not count."""
     match = _ELEMENTARY.fullmatch(name)
     if match is None:
         return False
@@ -200,8 +200,8 @@ Value = int | bool | str | bytes
 
 
 def read_value(kind: str, raw: object, path: str) -> Value:
-    """Converts a JSON value to the elementary type ``kind``. ``path`` is for the error. Raises
-    PayloadRefused if it does not fit."""
+    """Converts a JSON value to the elementary type ``kind``. ``path`` is the place of the value,
+    for error messages. Raises PayloadRefused if the value does not have that type."""
     if kind == "bool":
         if raw is not True and raw is not False:
             raise unsound("BOOL", "a bool must be true or false", path)
@@ -305,7 +305,7 @@ class Document(Struct, frozen=True, dict=True):
 
     @property
     def declaration(self) -> str:
-        """The encoded type of the message, which identifies a known form of document."""
+        """The encoded type of the message. Known forms of document are recognized by it."""
         return self.schema.encoded_type(self.primary_type)
 
     def leaves(self) -> Iterator[Leaf]:
@@ -344,8 +344,8 @@ class Document(Struct, frozen=True, dict=True):
 
 
 def read_document(raw: object) -> Document:
-    """Returns the document in ``raw``, parsed from JSON. Raises PayloadRefused, which names the
-    first defect."""
+    """Returns the document in the parsed JSON ``raw``. Raises PayloadRefused, which names the first
+    defect."""
     if not isinstance(raw, Mapping) or set(raw) != {"types", "primaryType", "domain", "message"}:
         raise unsound(
             "TOP_LEVEL", "a document is types, primaryType, domain and message, nothing else"

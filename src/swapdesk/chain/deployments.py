@@ -98,8 +98,8 @@ def coin_symbols(chain_id: int | None) -> frozenset[str]:
 
 
 class CallAsset(Struct, frozen=True):
-    """A token in which API calls can be paid (contract 14.1). Known in advance, because asking the
-    service would itself have to be paid."""
+    """A token in which API calls can be paid (contract 14.1). These tokens are built in, because a
+    request for the list would itself have to be paid."""
 
     chain: str
     chain_id: int
@@ -116,8 +116,8 @@ CALL_ASSETS = tuple(
 
 
 def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
-    """Returns the token with this contract, in any case, if API calls can be paid in it; otherwise
-    None."""
+    """Returns the token with this contract if API calls can be paid in the token; otherwise None.
+    ``contract`` may be in upper or lower case."""
     if contract is None:
         return None
     for asset in CALL_ASSETS:

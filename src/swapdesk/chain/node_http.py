@@ -32,7 +32,8 @@ WORDS_LIMIT = 200
 
 
 class NodeError(Exception):
-    """Raised if a request to a node failed. The subclasses say what is known about its effect."""
+    """Raised if a request to a node failed. The subclasses say what is known about the effect of
+    the request."""
 
 
 class NodeUnreachable(NodeError):
@@ -46,8 +47,8 @@ class NodeUncertain(NodeError):
 
 
 class NodeRefused(NodeError):
-    """Raised if the node answered with an error; nothing happened on the chain. ``words`` is its
-    message in printable ASCII, shortened. ``reason`` is Solana's JSON for the failure."""
+    """Raised if the node answered with an error; nothing happened on the chain. ``words`` is the
+    node's message in printable ASCII, shortened. ``reason`` is Solana's JSON for the failure."""
 
     def __init__(self, code: int, message: str, reason: Any = None) -> None:
         super().__init__(message)
@@ -118,8 +119,8 @@ class NodeHttp:
         return result
 
     async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        """Sends several reads in one request and returns the results in order. A refused read gives
-        an exception in the list."""
+        """Sends several reads in one request and returns the results in order. For a refused read,
+        the list has an exception in place of a result."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
         document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
@@ -147,8 +148,8 @@ class NodeHttp:
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """Returns the exception for the error object in a node's answer: NodeUncertain, or one that
-        a subclass knows."""
+        """Returns the exception for the error object in a node's answer. Here this is
+        NodeUncertain; subclasses return more exact exceptions."""
         return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:

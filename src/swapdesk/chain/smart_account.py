@@ -77,8 +77,8 @@ class UserOperation(Struct, frozen=True):
 
     @property
     def required_prefund(self) -> int:
-        """The wei that the EntryPoint takes from the account before it executes the operation. What
-        is not used comes back."""
+        """The wei that the EntryPoint takes from the account before it executes the operation. The
+        unused part comes back."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
         return gas * self.max_fee_per_gas
 
@@ -242,8 +242,9 @@ def _number(value: int) -> bytes:
 
 
 def nonce_key(multi_id: str, token: str | None, part: int) -> int:
-    """Returns the 192-bit nonce key of an operation for a batch: number ``part``, from 0, among
-    those that pay ``token``. None stands for the chain's coin."""
+    """Returns the 192-bit nonce key of one of a batch's operations. ``token`` is the token that the
+    operation pays, None for the chain's coin. ``part`` counts the operations with this token, from
+    0."""
     of = "coin" if token is None else token.lower()
     return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")
 
@@ -286,9 +287,9 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
 def read_operation(
     document: object, *, absent: Mapping[str, str] | None = None, signed: bool = True
 ) -> UserOperation:
-    """Returns the operation in a JSON-RPC object. ``absent`` has values for missing or null fields.
-    Raises OperationError for unknown and ``paymaster`` fields, and for a missing signature if
-    ``signed`` is True."""
+    """Returns the operation in a JSON-RPC object. ``absent`` maps names of missing or null fields
+    to their values. Raises OperationError for unknown and ``paymaster`` fields, and for a missing
+    signature if ``signed`` is True."""
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
     given = {**(absent or {}), **{k: v for k, v in document.items() if v is not None}}
@@ -409,8 +410,8 @@ def encode_batch(
 def decode_batch(
     data: bytes, version: EntryPointVersion = EntryPointVersion.V07
 ) -> tuple[InnerCall, ...]:
-    """Returns the calls in a smart account's calldata. Raises CalldataError for anything but
-    exactly such a batch."""
+    """Returns the calls in a smart account's calldata. Raises CalldataError unless ``data`` is
+    exactly what :func:`encode_batch` returns for them."""
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
@@ -460,8 +461,9 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):
-    """The outcome of an operation by its ``UserOperationEvent``. If ``success`` is False, the inner
-    calls failed, but gas was paid and the transaction succeeded. ``actual_gas_cost`` is in wei."""
+    """The outcome of an operation, as its ``UserOperationEvent`` reports it. If ``success`` is
+    False, the inner calls failed, but gas was paid and the transaction succeeded.
+    ``actual_gas_cost`` is in wei."""
 
     hash: bytes
     sender: str
@@ -473,8 +475,8 @@ class OperationOutcome(Struct, frozen=True):
 
 
 class FailedOp(Struct, frozen=True):
-    """The error of the operation at ``index`` with which ``handleOps`` reverted the whole bundle.
-    ``inner`` is what the account's code returned."""
+    """The error with which ``handleOps`` reverted a whole bundle. ``index`` is the place of the
+    failed operation. ``inner`` is what the account's code returned."""
 
     index: int
     reason: str
@@ -500,7 +502,8 @@ def handled_operations(data: bytes) -> list[UserOperation]:
 
 
 def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | None:
-    """Returns the outcome in an EntryPoint's ``UserOperationEvent``. None for any other log."""
+    """Returns the outcome that a ``UserOperationEvent`` of the EntryPoint reports. None for any
+    other log."""
     if len(topics) != 4 or topics[0] != USER_OPERATION_EVENT or len(data) != 128:
         return None
     nonce, success, cost, used = (int.from_bytes(data[i : i + 32], "big") for i in (0, 32, 64, 96))
@@ -516,8 +519,8 @@ def read_outcome(topics: tuple[str, ...], data: bytes) -> OperationOutcome | Non
 
 
 def read_revert_reason(data: bytes) -> bytes:
-    """Returns the bytes with which an operation's inner calls reverted, from the event's ``data``.
-    Empty if undecodable."""
+    """Returns the bytes with which an operation's inner calls reverted, as reported in the event's
+    ``data``. Empty if ``data`` cannot be decoded."""
     decoded = _decoded(["uint256", "bytes"], data)
     return b"" if decoded is None else bytes(decoded[1])
 

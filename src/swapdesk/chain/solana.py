@@ -51,9 +51,9 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
 
 
 class Layout(Struct, frozen=True):
-    """The layout of an instruction. ``program`` is None if a field names it. ``head`` are the first
-    bytes. ``numbers`` maps names to sizes in bytes; ``accounts`` maps names to (signs, is
-    writable)."""
+    """The layout of an instruction. ``program`` is None if an instruction's field names the
+    program. ``head`` has the first bytes. ``numbers`` maps names to sizes in bytes; ``accounts``
+    maps names to (signs, is writable)."""
 
     program: Pubkey | None
     head: bytes
@@ -107,7 +107,7 @@ class Transfer(Laid, frozen=True):
 
 class AdvanceNonce(Laid, frozen=True):
     """An instruction that uses up a durable nonce (System, 4). The signatures of a transaction with
-    it never expire."""
+    this instruction never expire."""
 
     LAYOUT = Layout(SYSTEM, b"\4\0\0\0", {"nonce": WRITTEN, "hashes": READ, "authority": SIGNING})
 
@@ -266,8 +266,8 @@ each value of these bytes."""
 
 
 def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Known | Unknown:
-    """Returns an instruction as an object of its class; ``Unknown`` unless it is exactly what that
-    class's ``build`` returns."""
+    """Returns the instruction as an object of its class. Returns ``Unknown`` unless the object
+    encodes to exactly the same data and accounts."""
     width, readers = _READERS.get(program, (0, {}))
     reader = readers.get(data[:width])
     unknown = Unknown(program, data, tuple(accounts))
@@ -293,7 +293,7 @@ AnyMessage = Message | MessageV0
 
 
 class TransactionRefused(ValueError):
-    """Raised for bytes that are not a transaction or message, or not one that this program
+    """Raised for bytes that are not a transaction or message in a form that this program
     accepts."""
 
 
@@ -440,8 +440,9 @@ def pack(
     *,
     most: int = MOST_ROWS,
 ) -> list[range]:
-    """Divides rows (payments) among transactions and returns the range of rows in each, with no
-    more than ``most``. Every transaction also has the instructions ``head``. Raises RowTooLarge."""
+    """Divides ``rows`` (the instructions of one payment each) among transactions, at most ``most``
+    rows in each. Returns the range of rows in each transaction. Every transaction also has the
+    instructions ``head``. Raises RowTooLarge."""
     packed: list[range] = []
     first = 0
     for row in range(len(rows)):

@@ -67,9 +67,9 @@ def typed_document(
 def authorization_document(
     domain: Domain, payer: str, pay_to: str, units: int, after: int, before: int, nonce: str
 ) -> Document:
-    """Returns the EIP-3009 document that authorizes one transfer. Whoever has it signed can execute
-    it once, between ``after`` and ``before`` (seconds since 1970). ``nonce`` is 32 bytes as
-    0x-hex."""
+    """Returns the EIP-3009 document that authorizes one transfer. Whoever has the signed document
+    can execute the transfer once, between ``after`` and ``before`` (seconds since 1970). ``nonce``
+    is 32 bytes as 0x-hex."""
     message = {
         "from": payer,
         "to": pay_to,

@@ -131,8 +131,8 @@ def plan() -> None:
     ),
 )
 def create() -> None:
-    """Create the orders of FILE, group by group; with --failed, those that are missing in a BATCH
-    (by default the newest).
+    """Create the orders of FILE, group by group; with --failed, the missing orders of a BATCH (by
+    default the newest).
 
     Nothing is paid. Exit 4 if the service refused rows; the orders of the other rows remain.
     """
@@ -150,7 +150,7 @@ def create() -> None:
 def build() -> None:
     """Ask the service what to sign to pay a group, and check its answer. Nothing is signed or paid.
 
-    Run again, the command builds anew, as long as nothing of the group is signed.
+    Until something of the group is signed, running the command again asks the service anew.
     """
 
 
@@ -166,7 +166,7 @@ def build() -> None:
 )
 def sign() -> None:
     """Fund your smart account if it lacks money, and sign the bundle of a group, which pays its
-    deposits. A bundle is only signed: batch submit submits it. On Solana each transaction is signed
+    deposits. The bundle is not submitted; use batch submit. On Solana each transaction is signed
     and sent."""
 
 
@@ -222,7 +222,7 @@ def run() -> None:
     from_journal=True,
 )
 def resume() -> None:
-    """Continue a batch: look for groups of unknown outcome, create those that were never sent, and
+    """Continue a batch: look for groups of unknown outcome, create groups that were never sent, and
     finish payments that were begun.
 
     Exit 9 if nothing was interrupted, 10 if a bundle failed; the message names the next step.

@@ -254,8 +254,9 @@ async def planned(
     *,
     payer: str = "",
 ) -> BatchPlan:
-    """Plans the batch in a file. A row without a token sells ``sell``. An empty ``payer`` means any
-    account. Raises CommandError (exit 2) if the file cannot be read."""
+    """Plans the batch in a file; ``skip`` are numbers of rows to leave out. A row without a token
+    sells ``sell``. An empty ``payer`` means any account. Raises CommandError (exit 2) if the file
+    cannot be read."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await read_sheet(file.name, content, call.desk.clock)
@@ -271,8 +272,8 @@ async def planned(
 
 
 def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
-    """Marks the rows with these numbers as skipped. Raises CommandError (exit 2) if a number has no
-    row."""
+    """Returns the sheet with the rows numbered in ``skip`` marked as skipped. Raises CommandError
+    (exit 2) if the sheet has no such row."""
     try:
         return skipping(sheet, skip)
     except KeyError as error:
@@ -321,7 +322,7 @@ async def create_batch(
     failed: bool,
 ) -> int:
     """Creates the orders of the file ``what`` and returns the exit code. With ``failed``, ``what``
-    is a batch, and orders are created for its rows without one."""
+    names a batch (None for the newest), and only its failed rows become orders."""
     if failed:
         name, plan = await _failed_rows(call, what, sell, skip)
     elif what is not None:
@@ -339,8 +340,8 @@ async def create_batch(
 async def _failed_rows(
     call: CliContext, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
-    """Plans the rows of a batch that became no order. ``named`` is the batch id or its beginning;
-    None means the newest batch."""
+    """Plans the failed rows of a batch; returns the batch's name and the plan. ``named`` is the
+    batch id or its beginning; None means the newest batch."""
     batch = require_batch(call, named or None)
     name = f"batch {batch.id[:8]}"
     sheet = failed_sheet(batch)
@@ -362,8 +363,8 @@ async def require_agreed(
     yes: bool,
     accept_warnings: bool,
 ) -> None:
-    """Prints the plan and asks ``question``. Raises CommandError: exit 2 if rows have problems, 9
-    for warnings not accepted, 130 unless the answer is yes."""
+    """Prints the plan and asks ``question``; ``yes`` answers it in advance. Raises CommandError:
+    exit 2 if rows have problems, 9 for warnings not accepted, 130 if the answer is not yes."""
     output = call.output
     await call.link.learn_rate_limits()
     if not plan.creatable:
@@ -414,8 +415,8 @@ def _and_more(count: int) -> str:
 async def created(
     call: CliContext, plan: BatchPlan, *, again: bool, payer: str | None = None
 ) -> Batch:
-    """Records a plan in the journal and creates its orders. Unless ``payer`` is None, ``batch
-    resume`` may pay them later, from this account or, if empty, the first of each chain. Raises
+    """Records a plan and creates its orders. ``payer`` is the account from which ``batch resume``
+    may pay them: empty for the first account of each chain, None for no payment. Raises
     CommandError if an order was not created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
     try:
@@ -469,8 +470,8 @@ def _say(output: Output, group: Group) -> None:
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
-    """Returns the error after creating orders, or None. Exit code 8 means that it is unknown
-    whether some were created."""
+    """Returns the error to raise after orders were created; None if there is none. ``stopped`` is
+    the error that ended the creation. Exit code 8 means that some orders may or may not exist."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
@@ -534,8 +535,9 @@ async def settle_group(
     *,
     until: Until,
 ) -> None:
-    """Carries out the steps that pay a group of orders, up to ``until``. If ``group`` is None,
-    takes the first unfinished group; if ``account`` is empty, the first account of each chain."""
+    """Carries out the steps that pay a group of orders, up to ``until``. ``name`` None means the
+    newest batch, ``group`` None its first unfinished group, an empty ``account`` the first account
+    of each chain."""
     batch = require_batch(call, name)
     await _ready(call)
     standing = _chosen(call, batch, group)
@@ -572,8 +574,9 @@ async def run_batch(
 
 
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
-    """Continues an interrupted batch and returns the exit code. Pays everything if the journal
-    records a payer, otherwise only groups whose payment had begun."""
+    """Continues an interrupted batch and returns the exit code. Pays all groups if the journal
+    records a payer, otherwise only groups whose payment had begun. An empty ``account`` means the
+    recorded payer."""
     earlier = require_batch(call, name)
     journal = call.desk.journal
     if not journal.ledger.take_over(earlier.id):
@@ -777,7 +780,7 @@ _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"
 
 class TransactionFacts(Struct, frozen=True):
     """One transaction that the wallet signed for a group. ``serviceIds`` are the orders whose
-    deposits it pays; empty if it only funds the smart account."""
+    deposits it pays; the list is empty if it only funds the smart account."""
 
     PRINTED: ClassVar = {
         "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
@@ -805,8 +808,8 @@ class TransactionFacts(Struct, frozen=True):
 
 
 class GroupDocument(Struct, frozen=True):
-    """Orders of a batch that are paid together. ``bundle`` is None before it is built; ``rows`` are
-    row numbers in the file."""
+    """Orders of a batch that are paid together. ``bundle`` is None until a bundle is built;
+    ``rows`` are row numbers in the file."""
 
     PRINTED: ClassVar = {
         "group": "standing.group.number", "chain": "standing.group.chain",
@@ -872,7 +875,8 @@ class GroupDocument(Struct, frozen=True):
 
 class BatchDocument(Struct, frozen=True):
     """A batch with the groups and rows of its file. ``money`` and ``next`` describe the first
-    unfinished group; without one, the first whose payouts have not all arrived."""
+    unfinished group. If all groups are finished, they describe the first group with a payout that
+    has not arrived."""
 
     PRINTED: ClassVar = {
         "batch": "progress.batch.id", "file": "progress.batch.file",
@@ -954,8 +958,8 @@ async def export_batch(call: CliContext, name: str | None, out: Path | None) -> 
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
-    """Prints the batch with the orders in ``asked``, and returns the exit code for the error in
-    ``asked``."""
+    """Prints a batch. ``asked`` is the result of ``ask_orders``: the batch's orders, and an error
+    or None. Returns the exit code for that error."""
     output = call.output
     orders, error = asked
     progress = replace(batch_progress(call.desk.journal, batch.id), orders=orders)
@@ -1011,8 +1015,8 @@ async def ask_orders(
     batch: Batch,
     of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
-    """Reads orders from the service, for the groups that ``of`` selects, up to the first failed
-    call. Other orders are as in the journal."""
+    """Reads the orders of the groups that ``of`` selects from the service, and stops at the first
+    failed call. Returns all orders, unread ones as the journal has them, and the error or None."""
     orders = journaled_orders(call.desk.journal, batch)
     for group in batch.groups:
         if group.multi_id is None or not of(group):

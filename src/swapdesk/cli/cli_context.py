@@ -81,8 +81,9 @@ class CliContext(Struct):
         return self.desk.link
 
     def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
-        """Reads configuration and environment. Raises CommandError (exit 2) for a problem; with
-        ``lenient`` only if the profile does not exist, with ``mending`` not even then."""
+        """Reads configuration and environment. Raises CommandError (exit 2) for any problem. With
+        ``lenient`` or ``mending``, wrong settings are ignored. A missing profile is then still an
+        error; with ``mending``, only if an option names it."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -156,8 +157,8 @@ def require(*rules: tuple[bool, str, str, str]) -> None:
 
 
 def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
-    """Returns a click callback that reads an option's text. The value of a missing option stays
-    None."""
+    """Returns a click callback that converts an option's text with ``read``. None, for an option
+    that was not given, stays None."""
 
     def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
         return None if value is None else read(value)
@@ -168,8 +169,8 @@ def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter
 def read_number(
     text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
 ) -> Decimal:
-    """Returns the number in ``text``. Raises click.BadParameter with ``no_number`` if there is
-    none, or with ``outside`` if ``fits`` refuses it."""
+    """Returns the number in ``text``. Raises click.BadParameter: with the message ``no_number`` if
+    there is no number, or ``outside`` if ``fits`` returns False."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -180,8 +181,8 @@ def read_number(
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Combines several click decorators for options and arguments into one. The help lists them in
-    reverse order."""
+    """Combines several click decorators for options and arguments into one decorator. The help
+    lists the options in reverse order."""
 
     def decorated(command: F) -> F:
         for decorate in decorators:
@@ -217,8 +218,8 @@ global_options = options(
 
 
 def desk_command(declared: Declared) -> Callable[[F], F]:
-    """Returns a decorator for a click command. The command gets a :class:`CliContext` first. A
-    read-only desk refuses it unless ``declared.reading``."""
+    """Returns a decorator for a click command, whose first argument becomes a :class:`CliContext`.
+    On a read-only desk the command is refused unless ``declared.reading`` is True."""
 
     def decorated(command: F) -> F:
         @global_options
@@ -255,8 +256,8 @@ def declared_of(command: click.Command) -> Declared:
 
 
 def named(place: str) -> Any:
-    """Imports the object that ``place`` names as ``module:name``. A module name without dots is a
-    module of this package."""
+    """Imports and returns an object. ``place`` has the form ``module:name``; a module without dots
+    is in this package."""
     module, _, name = place.partition(":")
     return getattr(
         importlib.import_module(module if "." in module else f"{__package__}.{module}"), name
@@ -273,8 +274,9 @@ def _carried_out(
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
-    """Returns a decorator for a command that only runs ``work``, named as ``module:function``.
-    ``runner`` opens what the command needs and calls it."""
+    """Returns a decorator for a command that calls ``work`` through ``runner``, both given as
+    ``module:function``. ``check`` first gets all options. Then the options in ``places`` go to the
+    runner, the others to ``work``."""
 
     def decorated(command: F) -> F:
         @functools.wraps(command)
@@ -331,8 +333,8 @@ def narrow(
     read_only: bool,
     passphrase_fd: int | None,
 ) -> None:
-    """Applies options given after a command's name, which replace those before it. ``--read-only``
-    is never switched off."""
+    """Applies the options that follow a command's name. They replace options before the name, but
+    ``--read-only`` is never switched off."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
@@ -407,8 +409,8 @@ function that returns the rows."""
 
 
 class WithLists(click.Command):
-    """A click command whose help ends with some of the lists in :data:`LISTS`, namely those named
-    in ``lists``."""
+    """A click command whose help ends with lists. ``lists`` are the keys of these lists in
+    :data:`LISTS`."""
 
     def __init__(self, *words: Any, lists: tuple[str, ...], **more: Any) -> None:
         super().__init__(*words, **more)

@@ -118,8 +118,8 @@ class CommandError(Exception):
 
     @property
     def family(self) -> str:
-        """The family of error codes, such as ``BAD`` for ``BAD_AMOUNT``; the code itself if it has
-        none."""
+        """The family of the error code, such as ``BAD`` for ``BAD_AMOUNT``; for a code without a
+        family, the code itself."""
         return _FAMILY_OF.get(self.code, (self.code, ""))[0]
 
     @property
@@ -144,7 +144,8 @@ def bad_input(
     next: str = "",
     **facts: Any,
 ) -> CommandError:
-    """Returns an error with exit 2. ``field`` is the argument or option at fault."""
+    """Returns an error with exit 2. ``field`` is the argument or option at fault, and ``facts`` are
+    further details about it."""
     fields = {field: {"message": message, **facts}} if field else {}
     return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
 
@@ -159,8 +160,8 @@ def refused_as(
     money: str = "",
     next: str = "",
 ) -> Iterator[None]:
-    """Replaces an error of the type ``kind`` by a CommandError (exit 2), whose message is
-    ``before`` and the original reason."""
+    """Replaces an error of the type ``kind``, raised in the ``with`` block, by a CommandError (exit
+    2). The message is ``before`` followed by the original reason."""
     try:
         yield
     except kind as error:
@@ -641,8 +642,8 @@ OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 def missing_extra(
     what: str, packages: Sequence[str], extra: str, otherwise: str = ""
 ) -> CommandError:
-    """Returns an error (exit 2) that names the command which installs ``packages``. ``otherwise``
-    is what the user may do instead, or empty."""
+    """Returns an error (exit 2) that says that ``what`` needs ``packages``, and how to install
+    them. ``otherwise`` is what the user may do instead, or empty."""
     from swapdesk.installation import install
 
     return CommandError(
@@ -654,8 +655,8 @@ def missing_extra(
 
 
 def of_error(error: Exception) -> CommandError | None:
-    """Returns the CommandError for another package's error; None for an unexpected error, which is
-    a defect."""
+    """Returns the CommandError for an error that another package raised; None for an unexpected
+    error, which is a defect."""
     from swapdesk.client.credentials import CredentialsError
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -746,7 +747,8 @@ def exit_of(error: ClientError) -> Exit:
 
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
-    """Returns the exit code after the service or the desk refused to create an order."""
+    """Returns the exit code after the service or the desk refused to create an order. ``error`` is
+    that of the failed call; None if no call failed."""
     from swapdesk.client.errors import ApiError, OutcomeUnknown
 
     if code in NOT_CREATED and not isinstance(error, ApiError):

@@ -104,8 +104,8 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """Returns the names of the wallet's accounts; the address where a shell would misread the
-    name."""
+    """Returns the names of the wallet's accounts. An account whose name a shell would misread is
+    given by its address."""
     import json
 
     from swapdesk.paths import read_private

@@ -67,8 +67,8 @@ def show(call: CliContext) -> None:
 
 
 class ProfileFacts(Struct, frozen=True):
-    """One profile. ``access`` is ``sandbox``, ``key``, ``partner_id`` or ``pay``; None if it is not
-    configured. ``chosen`` marks the profile used without ``--profile``."""
+    """One profile. ``access`` is ``sandbox``, ``key``, ``partner_id`` or ``pay``; None if no access
+    is configured. ``chosen`` marks the profile used without ``--profile``."""
 
     name: str
     access: str | None

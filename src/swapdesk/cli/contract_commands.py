@@ -181,8 +181,8 @@ class OptionFacts(Struct, frozen=True):
 
 
 class CommandFacts(Struct, frozen=True, rename="camel"):
-    """A command. ``readOnly`` means that a read-only desk allows it; ``documents``, that its JSON
-    output has a schema."""
+    """A command. ``readOnly`` means that a read-only desk allows the command; ``documents`` means
+    that its JSON output has a schema."""
 
     name: str
     help: str

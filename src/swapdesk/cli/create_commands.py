@@ -166,10 +166,10 @@ def swap(
     The best usable route is taken, unless --type, --provider or --quote choose one. At a terminal
     the order is shown and confirmed with yes; in a pipe --yes is needed.
 
-    On a dex route, chosen with --type dex or with the --quote of one, the wallet of this profile
-    makes the swap: it approves, signs and sends what passes your own checks. Without --to the
-    account that swaps also receives. With --dry-run nothing is created, signed or sent; what would
-    be posted or signed is printed.
+    On a dex route, chosen with --type dex or with --quote, the wallet of this profile makes the
+    swap: it approves, signs and sends what passes your own checks. Without --to the account that
+    swaps also receives. With --dry-run nothing is created, signed or sent; what would be posted or
+    signed is printed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 

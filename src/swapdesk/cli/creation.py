@@ -607,8 +607,8 @@ def _lost_from_journal(created: Created) -> CommandError:
 
 
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
-    """Returns the error for an order whose deposit address stays hidden. ``missing`` means that the
-    service no longer knows the order (exit 8, otherwise 9)."""
+    """Returns the error for an order whose deposit address stays hidden. Exit 8 if ``missing`` is
+    True, because the service no longer knows the order; otherwise 9."""
     if missing:
         return CommandError(
             Exit.UNKNOWN,

@@ -182,8 +182,8 @@ class PageDocument(Struct, frozen=True):
 
 
 def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
-    """Runs a demonstration and writes its web page to ``file``, or to standard output for ``-``.
-    Prints the stages if ``told`` is True or ``file`` is None."""
+    """Runs a demonstration and writes its web page to ``file``: a path, or ``-`` for standard
+    output. The stages are printed if ``told`` is True or ``file`` is None."""
     if file is None:
         tell_demo(call.output, choice)
         return
@@ -209,7 +209,8 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
 
 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
-    """Returns a demonstration as an HTML page. The same stages give the same bytes."""
+    """Returns a demonstration as an HTML page, introduced by the line ``about``. The same stages
+    give the same bytes."""
     last = record[-1]
     islands, left_out = link_graph(last)
     return web_page(

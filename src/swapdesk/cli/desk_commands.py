@@ -169,8 +169,8 @@ choosing = options(
     from_journal=True,
 )
 def list_orders() -> None:
-    """List every order of this profile: first ended ones that need you, then open ones, then the
-    other ended ones.
+    """List every order of this profile: first ended orders that need you, then open orders, then
+    the other ended orders.
 
     The journal remembers orders for longer than the 48 hours of the service.
     """
@@ -325,7 +325,7 @@ def commissions() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:VolumeDocument",)),
 )
 def volume() -> None:
-    """Show how many orders were finished and the total that was sent for them, in US dollars."""
+    """Show how many orders were finished, and how much was sent for them in all, in US dollars."""
 
 
 @account.command()
@@ -468,7 +468,7 @@ def bundle() -> None:
     ),
 )
 def open_file() -> None:
-    """Show FILE as the desk showed it: without profile, keys, service or journal.
+    """Show the case in FILE as the desk showed it, without profile, keys, service or journal.
 
     In a terminal the pages of the desk open; elsewhere the case is printed. The texts come from
     whoever wrote FILE, so do not send them on.

@@ -309,8 +309,8 @@ def main() -> NoReturn:
 
 
 def _leave(ended: Sequence[int]) -> None:
-    """Ends the process at once, which saves the 7 ms in which Python unloads modules. Python ends
-    as usual if an output cannot be written."""
+    """Ends the process at once with the exit code in ``ended``, which saves 7 ms. If ``ended`` is
+    empty or an output cannot be written, Python ends as usual."""
     if ended:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -329,8 +329,8 @@ def answer_shell() -> NoReturn:
 
 
 def load_libraries_lean() -> None:
-    """Prevents libraries from importing parts that are not used, which would take a fifth of a
-    short command's time."""
+    """Prevents libraries from importing unused parts, and so saves a fifth of a short command's
+    time."""
     sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 

@@ -247,8 +247,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """Returns labels and values of the deposit to pay: exact amount, complete address, memo,
-    deadline. Empty if nothing is to be paid."""
+    """Returns pairs (label, value) about the deposit to pay: exact amount, complete address, memo,
+    deadline. Empty if nothing is to be paid. ``grouped`` puts spaces into the address."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -324,8 +324,8 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """Returns the selected orders, sorted. If the service cannot be asked, prints a message and
-    uses the journal."""
+    """Returns the orders that the filter ``kept`` selects, sorted. If the service cannot be asked,
+    prints a message and uses the journal."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -448,8 +448,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """Prints one order, as the journal has it if the service cannot be asked. ``order`` is its id
-    or the beginning, or one of its addresses, hashes or request ids."""
+    """Prints one order; if the service cannot be asked, as the journal has it. ``order`` is an
+    order id, the beginning of an id, an address, a hash, or a request id."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -553,8 +553,8 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, values: Iterable[str]) -> str | None:
-    """Returns the only value, or None if there is none. Raises CommandError (exit 2) if there are
-    several."""
+    """Returns the only value, or None if there are no values. Raises CommandError (exit 2) if there
+    are several and describes them as ``what``."""
     several = sorted(values)
     if len(several) > 1:
         raise bad_input(

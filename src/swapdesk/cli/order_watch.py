@@ -53,8 +53,8 @@ _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 
 
 class WatchedDocument(Struct, frozen=True):
-    """One change of an order, a line of ``orders watch``. The members of ``order`` are printed
-    beside ``id``."""
+    """One change of an order, printed as a line of ``orders watch``: the ``id`` and, in the same
+    JSON object, all members of the order."""
 
     MERGED: ClassVar = "order"
 

@@ -38,8 +38,8 @@ match, so names stay distinct."""
 
 
 def replace_closed() -> None:
-    """Replaces standard streams that the shell closed. Otherwise a file opened later would take
-    their number, and messages could be written into it."""
+    """Replaces standard streams that the shell closed. Otherwise a file opened later would get
+    their descriptor number, and messages could be written into that file."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
@@ -117,8 +117,8 @@ Form = Literal["table", "plain", "json"]
 
 
 class ReaderLeft(Exception):
-    """Raised if the reader of standard output has left, as ``head`` does. Not an error of the
-    command."""
+    """Raised if the program that reads standard output has ended, as ``head`` does. This is no
+    error of the command."""
 
 
 class OutputLost(Exception):
@@ -148,8 +148,8 @@ class Output:
 
     @property
     def before_a_question(self) -> Output:
-        """The output for data that the user is asked about: standard error, beside the question,
-        unless a person reads standard output."""
+        """The output for data that is shown before a question: standard output if a person reads
+        it, otherwise standard error."""
         if self.to_person:
             return self
         form = "table" if self.json else self.form
@@ -185,9 +185,9 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints a table. ``numbers`` are columns aligned on the decimal point. A table may come in
-        parts with the same minimum widths ``least``; only the first is ``headed``. ``--json``
-        prints only ``document``."""
+        """Prints a table. ``numbers`` are columns aligned on the decimal point; ``least`` are
+        minimum widths. ``headed=False`` omits the headings. With ``--plain`` prints the sentences
+        ``plain``, by default made from the rows; with ``--json`` only ``document``."""
         if self.form != "table":
             sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
             self.say(*sentences, document=document)
@@ -216,8 +216,8 @@ class Output:
         plain: Sequence[str] | None = None,
         document: Struct | None = None,
     ) -> None:
-        """Prints labels and values; pairs without a value are left out. ``--plain`` prints
-        ``plain``, ``--json`` only ``document``."""
+        """Prints pairs (label, value), leaving out empty values. With ``--plain`` prints the
+        sentences ``plain``, if given; with ``--json`` only ``document``."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form != "table":
             sentences = [f"{label}: {value}" for label, value in shown] if plain is None else plain
@@ -345,8 +345,8 @@ def document_text(value: Struct) -> str:
 
 
 def written_members(kind: type) -> Mapping[str, str]:
-    """Returns the printed members of a record type: by printed name, the attribute with its value.
-    Without ``PRINTED``, all fields are printed."""
+    """Maps the printed names of a record type's members to their attributes. Without ``PRINTED``,
+    all fields are printed."""
     printed: Mapping[str, str] | None = getattr(kind, "PRINTED", None)
     if printed is not None:
         return printed
@@ -355,8 +355,8 @@ def written_members(kind: type) -> Mapping[str, str]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """Returns the printed members of a record by name, without unset ones. Members of a ``MERGED``
-    field's value count as the record's own."""
+    """Returns the printed members of a record by name, without unset ones. The field that
+    ``MERGED`` names is replaced by the members of its value."""
     merged = getattr(value, "MERGED", "")
     written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():

@@ -41,7 +41,7 @@ _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 @reader
 def read_windows(value: str) -> tuple[int | None, ...]:
     """Returns the calls per minute, hour and day in a text such as ``5/20/50``; None for ``-``.
-    Raises click.BadParameter."""
+    Raises click.BadParameter for any other text."""
     windows = _WINDOWS.fullmatch(value)
     if windows is None:
         raise click.BadParameter(
@@ -274,7 +274,8 @@ def sums() -> None:
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
-    This books all that were earned at least 30 days ago and not paid before. No money is moved.
+    Only commissions of the month that were earned at least 30 days ago and not paid before are
+    booked. No money is moved.
     """
 
 

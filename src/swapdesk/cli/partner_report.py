@@ -63,7 +63,7 @@ class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
 
 
 class DayOfPartner(Struct, frozen=True):
-    """Names the sums of one partner and one day. ``day`` is ``YYYY-MM-DD`` in UTC."""
+    """A daily sum, named by its partner and its day (``YYYY-MM-DD`` in UTC)."""
 
     partner: str
     day: str

@@ -23,8 +23,8 @@ ROUTES = ("standard", "private", "dex")
 def read_route(
     options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
 ) -> QuoteOptions:
-    """Takes the options that choose a route out of ``options``. Raises CommandError (exit 2) if
-    they contradict each other or a preset."""
+    """Removes the route options from ``options`` and returns them as QuoteOptions. Raises
+    CommandError (exit 2) if they contradict each other or a preset."""
     from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
     from swapdesk.wire.choices import RouteType
 
@@ -156,8 +156,8 @@ ones."""
 
 
 def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
-    """Returns the options that the desk keeps under this name. Raises CommandError (exit 5) if
-    there are none."""
+    """Returns the options of the preset ``name``. Raises CommandError (exit 5) if no preset has
+    this name."""
     from swapdesk.flows.quotes.quote_request import QuotePresets
 
     presets = QuotePresets.of(places)

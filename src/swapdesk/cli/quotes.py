@@ -100,8 +100,8 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """Returns the token's lines for the review. Raises CommandError (exit 9) for an unusable token,
-    or a warning that is not ``accepted``."""
+    """Returns the token's lines for the review. Raises CommandError (exit 9) if the token is
+    unusable, or has a warning and ``accepted`` is False."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -163,7 +163,7 @@ class TokenName(Struct, frozen=True):
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
-    """Usable quotes, ranked, and unusable ones with the reason. With ``receive``, ``amount`` is
+    """Usable quotes, ranked, and unusable quotes with the reason. With ``receive``, ``amount`` is
     what arrives. ``cost`` is the number of calls charged to the quote limit."""
 
     asked_at: Moment
@@ -221,8 +221,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Asks for quotes, keeps them for later commands and prints them. ``account`` is the one that
-    would sign an on-chain swap. Raises CommandError (exit 4) without a usable route."""
+    """Asks for quotes, stores them for later commands and prints them. ``account`` is the account
+    that would sign an on-chain swap. Raises CommandError (exit 4) without a usable route."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -339,9 +339,9 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """Returns the quote that the request names, or the best of a new answer. Raises CommandError:
-    exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a route, 3 if too
-    little arrives."""
+    """Returns the quote that the request names, or the best quote of a new answer. Raises
+    CommandError: exit 9 for an expired or unusable quote, 5 for one never shown here, 4 without a
+    route, 3 if too little arrives."""
     query = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
@@ -504,8 +504,7 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, result: QuoteResult) -> None:
-        """Adds an answer to the file, and removes old answers and those beyond the largest number
-        to keep."""
+        """Adds an answer to the file. Removes answers that are too old or too many."""
         ranking = result.ranking
         fresh = CachedResult(
             asked_at=result.asked_at,
@@ -527,13 +526,14 @@ class QuoteCache(Struct, frozen=True):
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """Returns the stored answer with this quote, and the quote; otherwise None."""
+        """Returns the stored answer that contains the quote, and the quote itself; None if no
+        stored answer contains it."""
         every = ((answer, quote) for answer in self._read() for quote in answer.quotes)
         return next((pair for pair in every if pair[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """Returns the stored answer with this quote, ranked as of ``now``; None if the quote or one
-        of its tokens is gone."""
+        """Returns the stored answer that contains the quote, ranked as of ``now``; None if the
+        quote or one of its tokens is gone."""
         shown = self.shown(quote_id)
         if shown is None:
             return None

@@ -418,7 +418,7 @@ def set_fault() -> None:
     Declared(Effect.ONLY_READS, reading=True, prints=("trigger_report:FaultsDocument",)),
 )
 def list_faults() -> None:
-    """List every fault, what it can be set on and what it shows; then those that are set."""
+    """List every fault, what it can be set on and what it shows; then the faults that are set."""
 
 
 @trigger.command()
@@ -544,8 +544,8 @@ def demo(
 
 
 class TapeDocument(Struct, frozen=True):
-    """The result of playing a tape, a file of keys to press. ``differ`` names the moments with an
-    unexpected screen; None without an expectation."""
+    """The result of playing a tape, a file of keys to press. ``differ`` names the moments at which
+    the screen was not as expected; None if no expected result was given."""
 
     tape: str
     moments: list[str]

@@ -56,8 +56,8 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """Returns all schemas as one object: ``commands`` by name, ``error``, and shared definitions in
-    ``$defs``."""
+    """Returns one object with all schemas: of each command (``commands``), of the error document
+    (``error``), and shared definitions (``$defs``)."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
@@ -135,8 +135,8 @@ def structs_in(kind: type) -> set[type]:
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """Replaces each record type in ``hint`` by a struct that has only the printed members, and
-    notes the replacement in ``written``."""
+    """Returns the type ``hint`` with each record type replaced by a struct of its printed members.
+    ``written`` collects the replacements."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -200,8 +200,8 @@ _NOT_SAID = ("title", "default")
 
 
 def _exact(schema: Any, words_keyword: str = "enum") -> Any:
-    """Returns the schema as documents are printed: with exact numbers, and open to further
-    members."""
+    """Returns the schema adapted to printed documents: numbers are exact and further members
+    allowed. ``words_keyword`` replaces the keyword ``enum``."""
     if isinstance(schema, list):
         return [_exact(part, words_keyword) for part in schema]
     if not isinstance(schema, Mapping):

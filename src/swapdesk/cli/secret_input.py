@@ -31,8 +31,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 def read_secret(
     call: CliContext, what: str, descriptor: int | None, option: str, *, words: int = 0
 ) -> Secret:
-    """Returns a secret, read from the descriptor or typed. ``words`` is the number of words of a
-    mnemonic, 0 for one line. Raises CommandError (exit 2) if nobody can be asked."""
+    """Returns a secret, read from ``descriptor`` or, if that is None, typed. ``words`` is the least
+    number of words of a mnemonic; 0 reads one line. Raises CommandError (exit 2) if nobody can be
+    asked."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
     if not call.interactive:
@@ -129,8 +130,8 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 
 @contextlib.contextmanager
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
-    """Switches off terminal modes such as echo for a ``with`` block. Unread input is dropped at its
-    end."""
+    """Switches off the terminal modes ``flags``, such as echo, for a ``with`` block. Input not read
+    by the end of the block is dropped."""
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags
@@ -190,7 +191,7 @@ def show_secret(
     seconds: int = HIDE_AFTER,
 ) -> None:
     """Shows ``secret`` on the terminal's second screen for ``seconds``, or until a key is pressed.
-    Raises ValueError unless it is printable ASCII."""
+    Raises ValueError unless the secret is printable ASCII."""
     if not all(0x20 <= byte < 0x7F for byte in secret):
         raise ValueError("a secret that is shown is printable ASCII")
     target = sys.stdout.fileno() if out is None else out

@@ -106,8 +106,9 @@ def _pair(intent: Intent) -> str:
 def run_session(
     call: CliContext, work: Callable[[CliContext], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
-    """Runs ``work`` on a connected desk. Raises CommandError if the desk cannot be opened or, with
-    ``from_journal``, if its journal is unusable."""
+    """Runs ``work`` on a connected desk. Raises CommandError if the desk cannot be opened.
+    ``from_journal`` means that ``work`` needs the journal; an unusable journal is then an error,
+    too."""
     return asyncio.run(_worked(call, work, from_journal))
 
 

@@ -44,8 +44,9 @@ IN_SANDBOX = "in the sandbox; none of it is real"
 def play_tape(
     call: CliContext, file: Path, headless: bool, check: Path | None, record: Path | None
 ) -> int:
-    """Plays a tape of keys. ``record`` is the folder for the result, ``check`` the file with
-    expected texts. Raises CommandError: exit 3 if a text never came, 10 for a difference."""
+    """Plays a tape of keys; with ``headless``, without a terminal. ``record`` is the folder for the
+    result, ``check`` the file with expected texts. Raises CommandError: exit 3 if an awaited text
+    never came, 10 if a text differs."""
     _require_sandbox(call)
     player = Player(_read_tape(file), alone=headless)
     expected = None if check is None else _read_expected(check)
@@ -124,7 +125,6 @@ def _read_tape(path: Path) -> Tape:
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
-    """Returns at most ``most`` + 1 bytes, so that the caller notices a file that is too large."""
     if path.exists() and not path.is_file():
         raise bad_input("NO_FILE", f"{path} is no file.", field=field)
     with refused_as(OSError, "NO_FILE", f"{path}: ", field=field), path.open("rb") as opened:

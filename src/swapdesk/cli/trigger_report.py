@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class FaultsDocument(Struct, frozen=True):
-    """All faults, and sentences about those that are set."""
+    """All faults, and sentences about the faults that are set."""
 
     faults: tuple[Fault, ...]
     active: tuple[str, ...]
@@ -62,8 +62,8 @@ def run_in_sandbox(call: CliContext, work: Callable[[CliContext], Awaitable[T]])
 
 
 async def report_fault(call: CliContext, target: str | None, **given: Any) -> None:
-    """Sets the fault that is named like the command. Raises CommandError: exit 2 for an unknown
-    fault or target, 4 if it is too late."""
+    """Sets the fault whose name is that of the current command; ``given`` are its options. Raises
+    CommandError: exit 2 for an unknown fault or target, 4 if it is too late."""
     await load_catalog(call)
     name = click.get_current_context().info_name or ""
     members = {key: value for key, value in given.items() if value is not None}
@@ -103,8 +103,8 @@ async def report_clock(call: CliContext, step: str) -> None:
 
 
 async def report_run(call: CliContext) -> None:
-    """Makes the practice orders. Raises CommandError (exit 9) if one cannot be made; the others
-    remain."""
+    """Makes the practice orders. Raises CommandError (exit 9) if an order cannot be made; the
+    others remain."""
     await load_catalog(call)
     await settle(call)
     output, played = call.output, []

@@ -69,8 +69,8 @@ class AllowancesDocument(Struct, frozen=True):
 
 
 class BalanceTable:
-    """Prints balances as one document or as a table; on a terminal, chain by chain as they
-    answer."""
+    """Prints balances as one document or as a table. On a terminal, each chain is printed as soon
+    as it answers."""
 
     WHOLE, REST = 9, 19
     """Characters before the decimal point, and from the point on, in the column of amounts."""
@@ -82,8 +82,8 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints the chains that have answered, in the order of ``holdings``. A chain waits for
-        those before it."""
+        """Prints chains that have answered, in the order of ``holdings``, up to the first chain
+        that has not."""
         if self._least is None:
             names = max((cells(_holder(chain)) for chain in holdings), default=0)
             chains = max((cells(chain.chain_name) for chain in holdings), default=0)
@@ -91,7 +91,7 @@ class BalanceTable:
         self.add(tuple(takewhile(lambda chain: not chain.reading, holdings)))
 
     def add(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Prints those of ``holdings`` that were not printed before. Also prints which chains could
+        """Prints the entries of ``holdings`` that were not printed before, and which chains could
         not be read."""
         new, self._printed = holdings[self._printed :], len(holdings)
         self._output.talk(*_unread(new))
@@ -154,8 +154,8 @@ def allowed_words(allowance: Allowance) -> str:
 
 
 def spender_words(allowance: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Returns the name of the spender's venue, or ``not known here``; for Permit2 also when the
-    allowance ends. ``named`` returns the name of a venue code."""
+    """Returns the name of the spender's venue, or ``not known here``. For an allowance by Permit2,
+    the text also says when it ends. ``named`` returns the name of a venue code."""
     who = named(allowance.venue) or "not known here"
     return (
         f"{who}, by Permit2 until {iso(allowance.ends)}"
@@ -305,7 +305,8 @@ async def replace_transaction(
     call: CliContext, hash_: str, yes: bool, gas: int | None = None, *, kind: ReplacementKind
 ) -> None:
     """Cancels a waiting transaction or raises its fee, as ``kind`` says. Raises CommandError: exit
-    10 if the replacement failed, 9 if none is possible, 8 while neither transaction is executed."""
+    10 if the replacement failed, 9 if no replacement is possible, 8 while neither transaction is
+    executed."""
     desk, gas_units = call.desk, GAS_UNITS if gas is None else gas
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -399,9 +400,9 @@ async def withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    """Withdraws ``token``, or everything if it is None, from the smart account to its owner. Raises
-    CommandError: exit 5 if there is nothing, 9 if refused, 10 if failed, 8 while the outcome is
-    open."""
+    """Withdraws ``token``, or everything if None, from the smart account to its owner; with
+    ``despite_bundle``, even what a waiting bundle needs. Raises CommandError: exit 5 if nothing is
+    there, 9 if refused, 10 if failed, 8 if unknown."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
@@ -496,8 +497,8 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 async def set_policy(
     call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Changes the given rules of the spending policy; ``anew`` drops the others. Raises
-    CommandError (exit 2) if no rule is given."""
+    """Changes the given rules of the spending policy and keeps the other rules, unless ``anew`` is
+    True. Raises CommandError (exit 2) if no rule is given."""
     wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}

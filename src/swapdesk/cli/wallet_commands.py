@@ -189,7 +189,7 @@ def revoke() -> None:
 def transactions() -> None:
     """List every transaction this wallet signed, from its own records.
 
-    Payments of calls, permits and orders are only signatures and not listed; wallet policy show
+    Payments of calls, permits and orders are only signatures and are not listed; wallet policy show
     says how much of each limit they use.
     """
 
@@ -338,7 +338,7 @@ def limit_option(window: str, help_: str) -> Callable[[Any], Any]:
 def set_() -> None:
     """Change the given rules of the policy; all options but --until may be repeated.
 
-    A change that only lowers limits needs no pass phrase; the first policy and any other change do.
+    A change needs the pass phrase unless it only lowers limits; the first policy always needs it.
     AMOUNT none removes a limit or a price. A limit in USD needs the prices of all tokens that are
     spent, including coins for gas.
     """

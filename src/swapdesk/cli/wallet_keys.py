@@ -130,8 +130,9 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Imports a signing key from ``file``, from the descriptor ``secret``, or typed, and keeps the
-    account that the user confirms. ``theirs`` is the descriptor with a keystore's pass phrase."""
+    """Imports a signing key from ``file``, from the descriptor ``secret``, or typed. The account
+    that the user confirms is stored as ``name``. ``theirs`` is the descriptor from which a
+    keystore's own pass phrase is read."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:

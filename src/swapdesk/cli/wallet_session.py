@@ -154,8 +154,8 @@ def account_named(accounts: Accounts, named: str) -> Account:
 def account_on(
     accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
 ) -> Account:
-    """Returns the account ``named``, or for None the first of the kind. Raises CommandError: exit 5
-    if there is none, 2 for another kind."""
+    """Returns the account with the name or address ``named``; if that is None, the first account of
+    the kind. Raises CommandError: exit 5 if there is none, 2 for another kind."""
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:
@@ -181,8 +181,8 @@ _FINDINGS = {Severity.REFUSE: "x", Severity.WARN: "!"}
 
 
 def says_yes(output: Output, question: str) -> bool:
-    """Asks a question to which the user must type ``yes``; returns True if that was typed. Not used
-    for signing."""
+    """Asks a question and returns True if the user types ``yes``. For a signature, :func:`consent`
+    is used instead."""
     return output.ask(f'{question} Type "yes":') == "yes"
 
 
@@ -219,9 +219,9 @@ async def sign_and_send(
     before: str,
     money: str = UNTOUCHED,
 ) -> Outcome:
-    """Asks the user to agree to a transaction, signs it and sends it. If an earlier run signed it,
-    prints ``before`` and sends it without asking. ``money`` says where the money is until it is
-    signed."""
+    """Asks the user to agree to a transaction, signs it and sends it. If an earlier run signed the
+    transaction, prints ``before`` and sends it without asking. ``money`` says in errors where the
+    money is before the signature."""
     if step.review is None:
         call.output.talk(before)
     else:

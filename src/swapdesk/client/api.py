@@ -126,8 +126,8 @@ async def read_order_page(rows: OrderRows) -> OrderPage:
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """Returns the operation for a method and a path like ``/v2/orders/abc``, and the path's values.
-    Raises RequestRefused for no such operation or an invalid id."""
+    """Returns the operation for a method and a path like ``/v2/orders/abc``, and the values in the
+    path. Raises RequestRefused if there is no such operation or an id is invalid."""
     wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
     segments = wanted.split("/")
     for operation in OPERATIONS:
@@ -151,8 +151,8 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 
 
 class Receipt(Struct, Generic[T], frozen=True):
-    """What a request created (``made``), and the service's id of the request, which its support
-    asks for."""
+    """What a request created (``made``), and the service's id of that request, which the service's
+    support asks for."""
 
     made: T
     request_id: str | None
@@ -174,7 +174,8 @@ class PartnerApi(ApiTransport):
         return self.server.skew()
 
     def raw_order(self, service_id: str) -> bytes | None:
-        """Returns the undecoded newest answer about this one order; None if there is none."""
+        """Returns the newest answer that was about this order alone, undecoded; None if there is
+        none."""
         return self._raw_orders.get(service_id)
 
     async def call(
@@ -195,8 +196,8 @@ class PartnerApi(ApiTransport):
         return await self.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
-        """Returns the service's health. Any status from 200 to 299 means well, whatever the body
-        says (contract 13.1)."""
+        """Returns the service's health. Any status from 200 to 299 means that it is well, whatever
+        the body says (contract 13.1)."""
         from swapdesk.wire.health import Health
 
         try:
@@ -207,8 +208,8 @@ class PartnerApi(ApiTransport):
             return Health()
 
     async def openapi(self) -> dict[str, Any]:
-        """Returns the service's OpenAPI document as JSON values with Decimals, without the usual
-        bounds on numbers."""
+        """Returns the service's OpenAPI document as JSON values. Fractions are Decimals. The usual
+        bounds on numbers do not apply."""
         answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
@@ -248,15 +249,15 @@ class PartnerApi(ApiTransport):
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates an order. A 429 is retried once, never at or after ``until``, when the quote
-        ends. After :class:`OutcomeUnknown` the order may exist: look for it, and never send the
+        """Creates an order. A 429 is retried once, never at or after ``until`` (the end of the
+        quote). After :class:`OutcomeUnknown` the order may exist: look for it, and never send the
         request again."""
         return await self._ask("create_exchange", body=request, until=until)
 
     async def create_private_send(
         self, request: PrivateSendRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
-        """Creates a private send, with the rules of :meth:`create_exchange`."""
+        """Creates a private send. The rules of :meth:`create_exchange` apply."""
         return await self._ask("create_private_send", body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
@@ -291,8 +292,8 @@ class PartnerApi(ApiTransport):
         self, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
         """Submits the signatures for the newest build. After ``NOT_FOUND`` or
-        :class:`OutcomeUnknown` it may have been submitted already: read the group's state, and do
-        not build again."""
+        :class:`OutcomeUnknown` the build may have been submitted already: read the group's state,
+        and do not build again."""
         return await self._call(
             "submit_multi_transactions", path={"multiId": multi_id}, body=request
         )
@@ -346,7 +347,8 @@ class PartnerApi(ApiTransport):
         return await self._call("get_weekly_volume")
 
     async def get_chart(self, query: ChartQuery) -> list[ChartPoint]:
-        """Returns the volume of each day or month, oldest first, including those without orders."""
+        """Returns the volume of each day or month, oldest first, including days or months without
+        orders."""
         return await self._call("get_chart", query=query)
 
     async def _call(self, name: str, **asked: Any) -> T:
@@ -365,8 +367,9 @@ class PartnerApi(ApiTransport):
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
-        """Calls an operation; returns its result and the request's id. Some servers return the
-        result as the member ``wrapped``. ``kind`` None means the operation's own type."""
+        """Calls an operation; returns its result and the request's id. ``wrapped`` is the member in
+        which some servers put the result. If ``kind`` is None, the result has the operation's own
+        type."""
         operation = BY_NAME[name]
         answer = await self.send(
             operation,

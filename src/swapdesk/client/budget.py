@@ -42,8 +42,8 @@ _HEADERS = ("limit", "remaining", "reset")
 
 
 class OwnCalls:
-    """The calls that all processes of a profile made, kept in a file. If the file cannot be used,
-    nothing is counted."""
+    """The calls that all processes of a profile made, counted in a file. If the file cannot be
+    used, no calls are counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,8 +64,8 @@ class OwnCalls:
                 self._shorten(at)
 
     def used(self, rate_class: RateClass, seconds: int, at: datetime) -> int:
-        """Returns the calls of a class in the current window of ``seconds``. ``at`` is the
-        service's present time."""
+        """Returns the number of calls of a class in the current window of ``seconds``. ``at`` is
+        the service's present time."""
         number = int(at.timestamp()) // seconds
         return sum(
             counted is rate_class and moment // seconds == number
@@ -111,7 +111,7 @@ class Allowance(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """The rate limit headers of an answer, about the partner's tightest window."""
+    """The rate limit that an answer's headers state, for the partner's tightest window."""
 
     limit: int
     left: int
@@ -121,7 +121,8 @@ class Told(Struct, frozen=True):
 
 
 class Budget:
-    """The counts of calls by class and window. ``own`` counts for all processes of the profile."""
+    """The number of calls by rate class and window. ``own`` counts the calls of all processes of
+    the profile."""
 
     def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
         self.now = now
@@ -146,7 +147,7 @@ class Budget:
             self._used[rate_class, window] = (number, used + 1 if counted == number else 1)
 
     def tell(self, rate_class: RateClass, headers: Mapping[str, str]) -> None:
-        """Stores the rate limit headers of an answer, after :meth:`count` for the same call.
+        """Stores the rate limit headers of an answer. Call :meth:`count` for the same call first.
         Unreadable headers change nothing. Answers may arrive out of order."""
         limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
         if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
@@ -176,8 +177,8 @@ class Budget:
         return self.used(RateClass(rate_class), Window.HOUR)
 
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Returns the use of the limits per minute, hour and day by this process. Empty until the
-        limits are known, and always for reads."""
+        """Returns this process's use of the limits per minute, hour and day. The result is empty
+        until the limits are known; for reads it is always empty."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -209,8 +210,8 @@ class Budget:
         return tuple(shown)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """Returns the window with the fewest calls left, as counted here or told by the service;
-        None without known limits."""
+        """Returns the window with the fewest calls left, as counted here or stated by the service;
+        None if no limits are known."""
         allowances = self._all(RateClass(rate_class))
         return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
 

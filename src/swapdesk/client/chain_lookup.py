@@ -96,7 +96,7 @@ class NodeReader:
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
         """Returns True if the payer's authorization with this nonce was executed or cancelled
-        (EIP-3009). Raises NodeError, also for a node of another chain."""
+        (EIP-3009). Raises NodeError, also if the node serves another chain."""
         if await self.chain_id() != chain_id:
             raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
@@ -246,8 +246,8 @@ def _time(seconds: int) -> datetime:
 
 
 class ChainTransfer(Struct, frozen=True):
-    """A transfer of coins or tokens. Addresses are in lower case; ``token`` is None for the coin.
-    ``position`` is the index of the event, or -1 for the coin."""
+    """A transfer of coins or tokens. Addresses are in lower case. ``position`` is the index of a
+    token's event. For coins, ``token`` is None and ``position`` is -1."""
 
     chain: str
     height: int
@@ -280,7 +280,8 @@ class EvmBlocks(NodeHttp):
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """Returns the transfers in new blocks, in order. Raises NodeError."""
+        """Returns the transfers in the blocks since the last reading, in order. Raises
+        NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         transfers: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):

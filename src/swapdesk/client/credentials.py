@@ -23,7 +23,7 @@ class CredentialsError(ValueError):
 
 class Credentials(Struct, frozen=True):
     """The credentials for a service: an API key with its secret, a partner id (read-only), or
-    neither. ``pays`` means payment per call instead (contract 2.4)."""
+    neither. If ``pays`` is True, each call is paid for instead (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
@@ -57,7 +57,7 @@ class Credentials(Struct, frozen=True):
         return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:
-        """Returns the one header to send; empty without credentials."""
+        """Returns the header with the credentials; empty if there are none."""
         if self.api_key is not None and self.api_secret is not None:
             return {"Authorization": f"{self.api_key}:{self.api_secret.reveal()}"}
         return {"partner-id": self.partner_id} if self.partner_id is not None else {}

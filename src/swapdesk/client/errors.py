@@ -57,7 +57,8 @@ class RequestRefused(ClientError):
 
 
 class Unreachable(ClientError):
-    """Raised if nothing was sent: no connection, no TLS, or the deadline passed before."""
+    """Raised if nothing was sent, because there was no connection, TLS failed, or the deadline had
+    passed."""
 
 
 class NoAnswer(ClientError):
@@ -77,8 +78,8 @@ ANSWER_REASONS = (
 
 
 class AnswerRefused(ClientError):
-    """Raised for an unusable answer, such as a redirect, invalid JSON, or one about another object.
-    ``reason`` is one of ``ANSWER_REASONS``."""
+    """Raised for an unusable answer, such as a redirect, invalid JSON, or data about another
+    object. ``reason`` is one of ``ANSWER_REASONS``."""
 
     sent = True
 
@@ -119,8 +120,8 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
     def again(self, retry_after: float) -> ApiError:
-        """Returns a copy of this error with this ``retry_after``, after a part of the wait is
-        over."""
+        """Returns a copy of this error with another ``retry_after``, for use after a part of the
+        wait is over."""
         return type(self)(
             self.status, self.code, self.message, self.request_id, self.fields, retry_after
         )
@@ -166,7 +167,7 @@ class ServiceFailed(ApiError):
 
 
 class OutcomeUnknown(ClientError):
-    """Raised if nothing says whether a writing call was carried out. Never send it again
+    """Raised if it is unknown whether a writing call was carried out. Never send the call again
     automatically: look at the orders first. ``reason`` is the underlying error."""
 
     sent = True

@@ -80,8 +80,8 @@ class ExchangeLog:
         outcome: str,
         paid: str = "",
     ) -> None:
-        """Adds one attempt to the log. ``paid`` describes its payment, and is kept instead of the
-        signature."""
+        """Adds one attempt to the log. ``paid`` describes the payment and is logged instead of its
+        signature; empty if nothing was paid."""
         if operation in UNRECORDED:
             return
         self.count += 1

@@ -63,7 +63,8 @@ polling."""
 
 
 class OrderSeen(Struct, frozen=True):
-    """An event: an order was read. States may repeat, and an older one may come late."""
+    """An event: an order was read. States may repeat, and an older state may arrive after a newer
+    one."""
 
     order: Order
     source: Source
@@ -92,8 +93,8 @@ StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged
 
 
 class OrderReading:
-    """Reads orders and passes each to ``tell``, one :meth:`read` at a time. Read-only credentials
-    read only the watched orders."""
+    """Reads orders and passes each to ``tell``; only one :meth:`read` runs at a time. With
+    read-only credentials, only the watched orders are read."""
 
     def __init__(
         self,
@@ -123,7 +124,8 @@ class OrderReading:
 
     async def read(self, source: Source) -> None:
         """Reads the list of orders, and each watched order that is not in it. Raises ClientError.
-        While the service asked to wait, sends nothing and raises its last error."""
+        During a wait that the service asked for, sends nothing and raises the service's last
+        error."""
         async with self._one_at_a_time:
             left = self._held_until - self._clock.monotonic()
             if self._told_to_wait is not None and left > 0:
@@ -179,8 +181,8 @@ class OrderReading:
 
 
 class PollSchedule:
-    """The times of polling: every 30 s beside a connected stream, otherwise every 10 s, and sooner
-    on request."""
+    """The times of polling: every 30 s while the stream is connected, otherwise every 10 s, and
+    sooner on request."""
 
     def __init__(self, clock: Clock, times: StreamTimes) -> None:
         self.connected = False
@@ -197,7 +199,7 @@ class PollSchedule:
             self._wake.set()
 
     def asked(self) -> None:
-        """Puts the next poll a whole interval from now. Call it when a poll begins and when it
+        """Sets the next poll to a whole interval from now. Call it when a poll begins and when it
         ends."""
         times = self._times
         interval = times.poll_live if self.connected else times.poll_down
@@ -226,7 +228,7 @@ class Backoff:
 
     def next(self, told: float | None) -> float:
         """Returns the seconds before the next attempt. ``told`` is the wait that the service asked
-        for, respected up to ``longest_retry_after``."""
+        for, or None; it is respected up to ``longest_retry_after``."""
         times = self._times
         if self._failures == 0:
             delay = self._rng.uniform(0.0, times.first_jitter)
@@ -239,8 +241,8 @@ class Backoff:
 
 class OrderStream:
     """An iterator of :data:`StreamEvent` that ends only when closed. A slow consumer loses no
-    events. Without ``url``, the address follows from ``api``. ``background`` restarts it after a
-    defect."""
+    events. If ``url`` is None, the address follows from ``api``. ``background`` restarts the stream
+    after a program error."""
 
     def __init__(
         self,
@@ -313,8 +315,8 @@ class OrderStream:
         return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
-        """Adds orders to read one by one at each poll when the list, which covers 48 hours, lacks
-        them."""
+        """Adds orders to watch. Each poll reads them one by one if the list, which covers 48 hours,
+        does not contain them."""
         if self._reading.watch(ids):
             self._polls.ask_within(0.0)
 

@@ -40,7 +40,7 @@ _SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class PaymentTerms(Struct, frozen=True):
-    """One way in which the service lets a call be paid for."""
+    """One form of payment that the service accepts for a call."""
 
     chain_id: int
     asset: str

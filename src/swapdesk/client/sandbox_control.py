@@ -48,8 +48,8 @@ class LegSide(Struct, frozen=True):
 
 
 class OrderLeg(Struct, frozen=True):
-    """One swap of an order, as the exchange knows it. ``bought`` has the offered amount and, once
-    paid out, the amount paid out."""
+    """One swap of an order, as the exchange knows it. The amount in ``bought`` is the offered one
+    until the payout, then the amount paid out."""
 
     venue: str
     sold: LegSide
@@ -94,9 +94,9 @@ class SandboxControl:
         memo: str | None = None,
         payer: str | None = None,
     ) -> str:
-        """Pays an order's deposit, by default exactly, and returns the transaction hash. ``payer``
-        names a customer of the sandbox. After Unreachable or a 4xx nothing was paid; after
-        OutcomeUnknown it may have been."""
+        """Pays an order's deposit and returns the transaction hash. ``amount`` None means the exact
+        amount due. ``payer`` names a customer of the sandbox. After Unreachable or a 4xx nothing
+        was paid; after OutcomeUnknown the payment may have been made."""
         body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
         return str(answer["hash"])
@@ -132,8 +132,8 @@ class SandboxControl:
         return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
-        """Returns a payment on a chain that the sandbox keeps as a ledger; None if the hash is
-        unknown. Raises ClientError."""
+        """Returns a payment on a chain that is only a ledger inside the sandbox; None if the hash
+        is unknown. Raises ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         payment = answer.get("transfer")
         return payment if isinstance(payment, dict) else None
@@ -144,7 +144,7 @@ class SandboxControl:
         await self._read("POST", FAULTS, {"fault": name, **members})
 
     async def clear_faults(self) -> None:
-        """Ends every fault, and every hold of an exchange on a deposit."""
+        """Ends every fault, and makes the exchanges release every deposit that they hold."""
         await self._read("DELETE", FAULTS)
 
     async def active_faults(self) -> list[dict[str, Any]]:
@@ -177,7 +177,7 @@ class SandboxControl:
 
     async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """Sends a request that makes a payment. After Unreachable or a 4xx nothing was paid; after
-        OutcomeUnknown it may have been."""
+        OutcomeUnknown the payment may have been made."""
         given = {name: value for name, value in body.items() if value is not None}
         try:
             response = await self._send("POST", path, given)

@@ -15,7 +15,7 @@ _RESOLUTION = timedelta(seconds=1)
 
 class ServerClock:
     """A :class:`~swapdesk.clock.Clock` that shows the service's time, corrected by each ``Date``
-    header. Until the first, it shows ``base``."""
+    header. Until the first header, it shows the time of ``base``."""
 
     def __init__(self, base: Clock) -> None:
         self._base = base
@@ -28,8 +28,8 @@ class ServerClock:
         return clock if isinstance(clock, cls) else cls(clock)
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
-        """Sets the clock by an answer's ``Date`` header. ``sent`` and ``received`` are monotonic
-        seconds. An unusable header is ignored."""
+        """Sets the clock by an answer's ``Date`` header. ``sent`` and ``received`` are the times of
+        the request and the answer in monotonic seconds. An unusable header is ignored."""
         stamp = _parse(date)
         if stamp is None:
             return

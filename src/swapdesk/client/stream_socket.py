@@ -82,8 +82,8 @@ TURN_SECONDS = 0.01
 
 
 class _Known(Struct, frozen=True):
-    """The parts of an order's last frame. ``tokens`` are shared texts: a name and a value for each
-    token."""
+    """The parts of an order's last frame. Each pair in ``tokens`` is a member's name and its JSON
+    text; both are shared with other orders."""
 
     flat: list[str]
     tokens: tuple[tuple[str, str], ...]
@@ -126,8 +126,8 @@ class OrderFrames:
         return frame if frame.data is None else frame.data
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
-        """Splits a decoded frame into the parts to remember; None if later frames cannot be
-        compared with it."""
+        """Returns the parts of a decoded frame to remember; None if later frames cannot be compared
+        with this frame."""
         try:
             text = shortened(data, max_bytes=self._max_bytes)
         except NumberError:
@@ -148,8 +148,8 @@ class OrderFrames:
         return _Known(flat, tuple(tokens), order)
 
     def _changed(self, before: _Known, message: str, size: int) -> _Known | None:
-        """Decodes what differs from the order's last frame; None if the message must be decoded as
-        a whole."""
+        """Decodes only the members that differ from the order's last frame. Returns None if the
+        message must be decoded as a whole."""
         flat = _flat(before, message)
         if flat is None or len(flat) != len(before.flat) or size > self._max_bytes:
             return None
@@ -243,9 +243,9 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """Raised if the connection failed or ended. ``fatal``: the credentials were refused.
-    ``restarting``: the service's process restarts. ``retry_after``: the seconds to wait, or
-    None."""
+    """Raised if the connection failed or ended. ``fatal`` means that the credentials were refused,
+    ``restarting`` that the service restarts. ``retry_after`` is the seconds to wait, or None if
+    unknown."""
 
     def __init__(
         self,
@@ -274,8 +274,8 @@ class CarriesStreams(Protocol):
     """An HTTP transport that can also open the stream, without a network socket."""
 
     async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
-        """Opens the stream: a WebSocket, or an object with its methods. Raises InvalidStatus or
-        OSError."""
+        """Opens the stream: a WebSocket, or an object with the same methods. Raises InvalidStatus
+        or OSError."""
         ...
 
 
@@ -306,8 +306,8 @@ class OrderSocket:
         on_heard: Callable[[], None],
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
-        """Connects, without retries. Raises SocketLost. A ``transport`` that
-        :class:`CarriesStreams` replaces the network."""
+        """Connects, without retries. Raises SocketLost. If ``transport`` is a
+        :class:`CarriesStreams`, it replaces the network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
         try:
@@ -369,8 +369,8 @@ class OrderSocket:
             self._on_heard()
 
     async def acknowledged(self) -> None:
-        """Waits for the confirmation of the subscription, only a few seconds, because some services
-        never confirm."""
+        """Waits for the confirmation of the subscription, but only for a few seconds, because some
+        services never confirm."""
         await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
 
     async def close(self) -> None:

@@ -91,7 +91,8 @@ class RetryPolicy(Struct, frozen=True):
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random
     ) -> float | None:
         """Returns the seconds before the next attempt; None to give up. A writing call is repeated
-        once, and only after a 429 that says when: this proves that nothing was carried out."""
+        only once, after a 429 that says how long to wait: such an answer proves that nothing was
+        carried out."""
         stated = error.retry_after if isinstance(error, ApiError) else None
         if stated is not None and stated > self.longest_retry_after:
             return None
@@ -107,8 +108,8 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class Repeat(Struct, frozen=True):
-    """A call about to be sent again: attempt ``attempt`` of ``of``, after ``wait`` seconds, because
-    of ``error``."""
+    """A call that is about to be sent again, as attempt ``attempt`` of at most ``of``, after
+    ``wait`` seconds, because of ``error``."""
 
     attempt: int
     of: int
@@ -121,8 +122,8 @@ OnRepeat = Callable[[Repeat], bool]
 
 
 class RetryBudget:
-    """An allowance of retries that all calls of a client share, which spares a failing service.
-    Each call adds a tenth of a retry."""
+    """A number of retries that all calls of a client share, to spare a failing service. Each call
+    adds a tenth of a retry."""
 
     def __init__(self, *, share: float = 0.1, reserve: float = 10.0) -> None:
         self._share = share
@@ -317,8 +318,9 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """Sends one call and repeats it by the policy, never at or after ``until``. While the
-        service's long wait lasts, a reading call is not sent and raises the last refusal."""
+        """Sends one call and repeats it as the retry policy says, never at or after ``until``.
+        During a long wait that the service asked for, a reading call is not sent, and the service's
+        last refusal is raised."""
         target = self._target(operation, path or {}, query)
         if operation.name in self._held:
             free_from, refused = self._held[operation.name]
@@ -378,8 +380,8 @@ class ApiTransport:
         attempt: int,
         unpaid: PaymentRequired,
     ) -> RawAnswer:
-        """Pays what was asked and sends the call once more. Never pays twice for a call, because
-        the first payment may have been executed although no answer came."""
+        """Pays the price that the service asks for, and sends the call once more. Never pays twice
+        for a call, because the first payment may have been executed although no answer came."""
         assert self._payer is not None
         async with self._paying:
             await self._clock.sleep(max(0.0, self._pays_from - self._clock.monotonic()))

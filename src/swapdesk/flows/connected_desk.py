@@ -49,8 +49,8 @@ PAST_PAUSE = 0.02
 
 
 class ConnectedDesk:
-    """The parts of a desk that exist only while it is connected. Only ``connection`` is new with
-    each connection."""
+    """The parts of a desk that need a connection. When the desk connects again, only ``connection``
+    is new."""
 
     def __init__(
         self,

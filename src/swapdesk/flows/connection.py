@@ -36,9 +36,9 @@ class NotConfigured(Exception):
 
 
 class Connection(Struct, frozen=True):
-    """The addresses and credentials of one service. ``control`` (URL and token) and ``chains`` are
-    only for a sandbox; ``others`` are its other partners' credentials. ``makers`` pairs its
-    providers with their signing keys."""
+    """The addresses and credentials of one service. ``control`` (URL and token) and ``chains``
+    exist only for a sandbox. ``others`` are the credentials of the sandbox's other partners;
+    ``makers`` are pairs of a provider and its signing key."""
 
     url: str
     credentials: Credentials

@@ -73,8 +73,9 @@ class Desk:
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:
-        """Opens the desk of a profile without the service. An open ``catalog`` brings its own
-        clock, and is closed with the desk. Raises JournalRefused."""
+        """Opens the desk of a profile without the service. A given ``catalog`` must be open; its
+        clock is used, and the desk closes it. Raises JournalRefused if the journal cannot be
+        used."""
         if catalog is not None:
             return cls(settings, catalog, transport, background)
         catalog = open_catalog(settings, clock or SystemClock())
@@ -92,7 +93,8 @@ class Desk:
 
     @property
     def link(self) -> ConnectedDesk:
-        """The part of the desk that needs the service. Raises NotConnected without one."""
+        """The part of the desk that needs the service. Raises NotConnected if there is no
+        connection."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link
@@ -118,7 +120,8 @@ class Desk:
 
     @cached_property
     def payer(self) -> CallPayer:
-        """Pays for API calls from the wallet, if the profile has the setting ``pay``."""
+        """The object that pays for API calls from the wallet, if the profile has the setting
+        ``pay``."""
         from swapdesk.flows.wallet.call_payments import CallPayer
 
         return CallPayer(lambda: self.wallet, self.clock, log.info)
@@ -151,8 +154,8 @@ class Desk:
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
         """Connects to the service, also after a restart of the sandbox. Orders that may still
-        change are loaded before this returns. With ``follow``, all others are loaded later; without
-        it, each on demand."""
+        change are loaded before this returns. All others are loaded afterwards if ``follow`` is
+        True, otherwise when they are needed."""
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -199,8 +202,8 @@ class Desk:
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
         """Looks up the outcomes that an earlier run left unknown, and tracks the orders found.
-        ``patience`` limits the time in seconds, which is safe only if nothing is created
-        afterwards; None sets no limit."""
+        ``patience`` limits the time in seconds; None sets no limit. After a limited lookup, nothing
+        may be created."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

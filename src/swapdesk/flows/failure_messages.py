@@ -172,8 +172,8 @@ _NEXT_OF_RULE = {
 
 
 def rule_next(rule: str, otherwise: str) -> str:
-    """Returns who acts next after the wallet refused to sign by ``rule``. Returns ``otherwise`` if
-    the rule does not concern the spending policy or missing funds."""
+    """Returns who acts next after the wallet refused to sign because of ``rule``. Returns
+    ``otherwise`` if the rule does not concern the spending policy or missing funds."""
     return _NEXT_OF_RULE.get(rule, _POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
@@ -214,8 +214,8 @@ _PAYMENT_REFUSED = "The service did not take the payment that was signed for thi
 
 
 def with_payment(failure: Failure, error: ClientError) -> Failure:
-    """Returns ``failure`` with a warning about the payment that was sent with the call, if any. Its
-    payee may take the money until it expires, whatever the service answered."""
+    """Returns ``failure`` and, if a payment was sent with the call, a warning: the payee may take
+    the money until the payment expires, whatever the service answered."""
     if error.payment is None:
         return failure
     refused = isinstance(error, PaymentRequired)
@@ -235,8 +235,8 @@ _SHOWN = {
 
 
 def money_with_payment(money: str, error: ClientError) -> str:
-    """Returns ``money`` (where the money is after a failed call), extended by how much the payee of
-    a payment for that call can take, and until when."""
+    """Returns the text ``money``, which says where the money is after a failed call. If a payment
+    was signed for the call, adds what its payee can take, and until when."""
     payment = error.payment
     if payment is None:
         return money

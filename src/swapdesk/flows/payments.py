@@ -43,8 +43,8 @@ class Sum(Struct, frozen=True, omit_defaults=True):
 
 
 def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
-    """Returns the recorded payment of an order's deposit, by whichever process. None if there is
-    none, or if it was refused."""
+    """Returns the recorded payment of an order's deposit, whichever process recorded it. None if
+    there is none, or if the payment was refused."""
     return ledger.holder(_claim(service_id))
 
 
@@ -74,7 +74,8 @@ def begin_payment(
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
     """Records that the transaction ``hash_`` paid a deposit, even if ``act`` was recorded as
-    refused, so that nobody pays again. Returns True if the state of ``act`` changed."""
+    refused, so that nobody pays again. ``told`` are further facts to record. Returns True if the
+    state of ``act`` changed."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -96,8 +97,8 @@ def waits_for_signature(payment: Operation) -> bool:
 
 
 def unanswered(ledger: Ledger) -> list[Operation]:
-    """Returns calls and payments with an unknown outcome, oldest first, except those that a batch
-    pays together."""
+    """Returns calls and payments with an unknown outcome, oldest first. Payments that belong to a
+    batch are left out."""
     return ledger.where(
         "kind IN ('call', 'deposit') AND state IN ('prepared', 'sent', 'unknown')"
         " AND parent IS NULL AND json_extract(body, '$.by') IS NOT 'bundle'"
@@ -116,8 +117,8 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """Records that only the operation ``payer``, such as a bundle, pays these orders. It may take
-    over from an ended bundle whose payment is unknown. Raises ClaimTaken if an order has any other
+    """Records that only the operation ``payer``, such as a bundle, pays these orders. ``payer`` may
+    replace an ended bundle whose payment is unknown. Raises ClaimTaken if an order has any other
     payment that was not refused."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
@@ -129,7 +130,7 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
     """Records that ``payer``, such as a bundle, paid these orders by the transaction ``hash_``,
-    even if they were recorded as refused or unknown."""
+    even if their payments were recorded as refused or unknown."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -144,8 +145,8 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commits how a transaction of the wallet ended, with the deposits that it paid. Returns True
-    if the state changed. An executed transaction counts even if it was recorded as refused."""
+    """Commits how a transaction of the wallet ended, also for the deposits that it pays. Returns
+    True if the state changed. The state DONE is committed even if a refusal was recorded before."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():

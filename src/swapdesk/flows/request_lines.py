@@ -41,8 +41,8 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 
     @property
     def told(self) -> str:
-        """The error code and the request id, as ``NOT_FOUND, request 7f00aa11``, as far as
-        known."""
+        """The error code and the request id, as ``NOT_FOUND, request 7f00aa11``. An unknown part is
+        left out."""
         return ", ".join(
             filter(None, (self.code, self.request_id and f"request {self.request_id}"))
         )
@@ -104,8 +104,9 @@ def call_lines(exchange: Exchange) -> list[str]:
 
 
 def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
-    """Returns the ``swapdesk api ...`` command that makes the same call; None if it is not known
-    completely. Never with ``--yes``, so that pasting it creates nothing."""
+    """Returns the ``swapdesk api ...`` command that makes the same call; None if part of the
+    request is masked or missing. The command never has ``--yes``, so that pasting it creates
+    nothing."""
     path, query = _target(exchange)
     pairs = parse_qsl(query, keep_blank_values=True)
     if MASK in exchange.target or MASK.encode() in exchange.request_body:

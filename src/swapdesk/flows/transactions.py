@@ -72,11 +72,11 @@ SAME_AGAIN = "you: give the same command again; the same transaction is sent, ne
 
 
 class Outcome(Struct, frozen=True):
-    """The result of one action of the trader. DONE: it was achieved. REFUSED: it did not happen and
-    will not. UNKNOWN: it can be continued, which sends signed bytes again and signs nothing anew.
+    """The result of one action of the trader. ``state`` is DONE if it was achieved, REFUSED if it
+    did not happen and will not, UNKNOWN if it may be continued, which signs nothing anew.
 
-    ``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` is None if the action ended where it
-    should. ``findings`` are the refusals of the wallet's checks.
+    ``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` is None if the action succeeded.
+    ``findings`` are the refusals of the wallet's checks.
     """
 
     state: State = State.DONE
@@ -126,8 +126,8 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Returns the transactions in ``signed`` with the nonce of ``one``. On Solana, without nonces,
-    those with the same hash."""
+    """Returns the transactions in ``signed`` with the nonce of ``one``; on Solana, which has no
+    nonces, those with the same hash."""
     if one.nonce is None:
         return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -158,9 +158,8 @@ def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTran
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
-    """Returns the transaction with one of these purposes that is not final and decides the
-    payment's state; otherwise None. Callers must leave out cancellations, which have the intent of
-    the transaction that they cancel."""
+    """Returns the transaction that decides the payment's state among those with one of ``purposes``
+    that are not final; None if there are none. ``signed`` must not contain cancellations."""
     return decisive(
         [
             transaction
@@ -172,7 +171,7 @@ def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> Signed
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
     """Returns the transaction that decides whether the payment of ``one`` is made: ``one``, or its
-    replacement with a higher fee. Raises WalletError."""
+    replacement with a higher fee. May raise WalletError."""
     if one.nonce is None:
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
@@ -191,7 +190,7 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
     """Returns the transaction with this hash, as its chain has it now, without sending it again.
-    Raises WalletError; Refused if this wallet did not sign it."""
+    Raises Refused if this wallet did not sign it, or another WalletError."""
     transaction = next(
         (transaction for transaction in await client.transactions() if transaction.hash == hash_),
         None,
@@ -204,8 +203,8 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """How long to wait for a payment, in seconds. ``look`` is the pause between two looks at the
-    chain; ``patience`` is how long this run waits."""
+    """How long to wait for a payment, in seconds. ``look`` is the pause before the chain is read
+    again; ``patience`` is how long this run waits in all."""
 
     look: float = 1.0
     patience: float = 300.0
@@ -216,8 +215,8 @@ OWN = Pace(patience=90.0)
 
 
 class Delivered(Struct, frozen=True):
-    """How far a payment came. ``transaction`` is the one whose state counts. ``error`` is what
-    ended the waiting early."""
+    """How far a payment came. ``transaction`` is the transaction whose state counts. ``error`` is
+    the error that ended the waiting early, or None."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -276,7 +275,8 @@ NotAgreed."""
 
 class Turn(Struct, frozen=True):
     """The next of ``total`` signatures for a batch's orders. It pays ``payees`` deposits or, if
-    that is 0, funds the smart account. ``need`` is the amount of one token that it signs for."""
+    ``payees`` is 0, funds the smart account. ``need`` is the amount of one token that the signature
+    moves."""
 
     need: Sum
     payees: int
@@ -358,29 +358,29 @@ class Entry:
     fresh = True
 
     def begin(self) -> None:
-        """Records what is about to be signed. Raises JournalUnavailable if it cannot be recorded;
-        nothing is signed then."""
+        """Records what is about to be signed. If this cannot be recorded, raises
+        JournalUnavailable, so that nothing is signed."""
 
     def signed(self, hash_: str) -> None:
         """Commits the hash before the transaction is sent. Each run of the desk that follows the
         transaction calls this again."""
 
     def given(self, signature: Signature) -> None:
-        """Records the signature of a document (not a transaction) before the caller sends the
-        signature on."""
+        """Records the signature of a document that is no transaction. Called before the signature
+        is sent."""
 
     def done(self, hash_: str) -> None:
         """Commits that the transaction ``hash_`` was executed and had its effect."""
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        """Commits that the transaction had no effect and can have none any more. ``code`` is why.
+        """Commits that the transaction had no effect and never will. ``code`` is the reason.
         ``hash_`` is None if nothing was signed."""
 
 
 class ActEntry(Entry):
-    """Records a wallet transaction as an operation of the journal. ``act`` is the operation if an
-    earlier run began it; one that has ended is not reopened. Raises ClaimTaken, before anything is
-    sent, if another operation already pays for the same thing."""
+    """Records a wallet transaction as an operation of the journal. ``act`` is the operation that an
+    earlier run began, or None; an ended operation is not reopened. Raises ClaimTaken before
+    anything is sent if another operation pays the same thing."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -428,8 +428,8 @@ Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 
 class Step(Struct, frozen=True, kw_only=True):
     """One transaction that the trader signs as a single step. ``review`` shows it before it is
-    signed and may refuse. If an earlier run signed it, ``transaction`` is sent again unchanged.
-    ``replaces`` has the same nonce; the chain executes only one of the two."""
+    signed and may refuse. If an earlier run signed it, ``transaction`` is sent unchanged.
+    ``replaces`` is the transaction to be replaced, or None."""
 
     client: Callable[[], Awaitable[WalletClient]]
     clock: Clock
@@ -448,8 +448,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why the wallet does not sign although the trader has confirmed: a rule, or a phrase to
-        type. None if nothing is missing."""
+        """The reason why the wallet does not sign even with the trader's consent: a rule, or a
+        phrase that must be typed. None if nothing is missing."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -460,8 +460,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     async def send(self, phrase: str | None = None) -> Outcome:
         """Signs the transaction if necessary, sends it, and waits until it or the one that it
-        replaces is final. ``phrase`` is what the trader typed, if the review asked for it. Raises
-        WalletError for a failure before anything was sent."""
+        replaces is final. ``phrase`` is what the trader typed, if the review asked for it. A
+        WalletError means that this run sent nothing."""
         client, signed = await self.client(), self.transaction
         transactor = Transactor(client, self.clock, OWN, watch=self.watch)
         if signed is None:
@@ -473,8 +473,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Transactor:
-    """Signs and sends transactions of one wallet. Methods raise WalletError without the wallet
-    agent, and JournalUnavailable."""
+    """Signs and sends transactions of one wallet. Methods may raise JournalUnavailable or, for
+    example without a wallet agent, WalletError."""
 
     def __init__(
         self,
@@ -484,8 +484,8 @@ class Transactor:
         look: Look | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """``look`` shows each review to the trader and returns the answer. ``watch`` is told of the
-        progress."""
+        """``look`` is a function that shows a review to the trader and returns the answer.
+        ``watch`` is notified of progress."""
         self._client = client
         self._clock = clock
         self._pace = pace
@@ -502,16 +502,17 @@ class Transactor:
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
         """Returns the signed transaction that has paid the intent or may still pay it, even if it
-        was never sent; None if there is none. Continue it instead of signing another."""
+        was never sent; None if there is none. The caller must continue it instead of signing
+        another."""
         signed = await self.signed(intent_id, *purposes)
         return decisive(
             [transaction for transaction in signed if transaction.state is not State.REFUSED]
         )
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
-        """Shows the trader the agent's review of a payload and, after consent, has it signed. If
-        something changed meanwhile, it is shown again. ``promise`` is what the user confirmed.
-        Raises NotSignable or NotAgreed; nothing was signed then."""
+        """Shows the trader the agent's review of a payload and, after consent, has the payload
+        signed. If something changed meanwhile, shows a new review. ``promise`` is what the user
+        confirmed. NotSignable or NotAgreed means that nothing was signed."""
         assert self._look is not None, "nobody is there to agree"
         for look in range(1, MOST_LOOKS + 1):
             review = await self._client.review(payload, promise)
@@ -534,8 +535,8 @@ class Transactor:
     # The signature
 
     async def confirm(self, entry: Entry, signing: Signing) -> SignedTransaction:
-        """Writes the journal entry, has the wallet sign by ``signing``, and writes the hash. Only
-        then may the transaction be sent (:meth:`follow`)."""
+        """Writes the journal entry, calls ``signing`` to have the wallet sign, and writes the hash.
+        Only then may the transaction be sent (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
             raise Refused("defect", "the wallet signed something else than a transaction")
@@ -543,8 +544,8 @@ class Transactor:
         return signed
 
     async def confirm_document(self, entry: Entry, signing: Signing) -> Signature:
-        """Signs a document like :meth:`confirm` and records the signature, which the caller sends
-        on."""
+        """Has a document signed like :meth:`confirm`, and records the signature. The caller sends
+        the signature."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
             raise Refused("defect", "the wallet signed something else than a document")
@@ -568,8 +569,8 @@ class Transactor:
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
-        """Gives up a transaction that was never sent, and returns its new state. Any other is
-        unchanged."""
+        """Gives up a transaction that was never sent, and returns its new state. Does nothing to
+        any other transaction."""
         if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
@@ -594,10 +595,9 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Sends a signed transaction, unchanged and repeatedly, until it or another one with its
-        nonce is final, and records that. Stops at ``until`` or when the pace's time is over. Once
-        ``wanted`` returns False, it is not sent any more and, if no node has seen it, given up.
-        ``contested`` is True if another one with its nonce may be executed."""
+        """Sends a signed transaction until it or another with its nonce is final; records the
+        result. Stops at ``until`` or after the pace's time. An unsent transaction is given up when
+        ``wanted`` returns False. ``contested``: another may be executed."""
         entry.signed(signed.hash)
         self._watch.seen(signed)
         delivered = await self._delivered(signed, wanted, until, contested)
@@ -634,8 +634,8 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """Sends the transaction if the chain does not have it and ``wanted`` is True; otherwise
-        gives it up if it was never sent. Returns the transaction that decides the payment's
+        """Looks up a transaction, and sends it again if necessary. If it was never sent, sends it
+        or, if ``wanted`` is False, gives it up. Returns the transaction that decides the payment's
         state."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
@@ -647,8 +647,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """Follows one of several transactions and returns the final one. Raises StillOpen if time
-        runs out, or the error that ended the waiting early."""
+        """Follows a transaction that is one step of several, and returns it when it is final.
+        Raises StillOpen if time runs out, or the error that ended the waiting early."""
         delivered = await self.follow(signed, entry, until=until)
         if delivered.error is not None:
             raise delivered.error
@@ -658,8 +658,8 @@ class Transactor:
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
-    """Returns the error for a review that refused. If the chain could not be read, that is Refused
-    with ``chain_unreachable``, so that the chain is asked again; otherwise NotSignable."""
+    """Returns the error for a review that refused: NotSignable or, if the chain could not be read,
+    Refused with the code ``chain_unreachable``."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
             return Refused("chain_unreachable", finding.words.rstrip("."))

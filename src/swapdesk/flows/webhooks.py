@@ -54,7 +54,7 @@ _LEAST_BYTES, _MOST_BYTES = 24, 64
 
 class WebhookRefused(Exception):
     """Raised if the address, the secret or a delivery's id cannot be used, or if the receiver wants
-    no more. The message says why."""
+    no more deliveries. The message gives the reason."""
 
 
 def receiver(url: str) -> str:
@@ -103,15 +103,15 @@ def signing_secret(file: Path) -> str:
 
 
 def webhook_id(event: OrderEvent) -> str:
-    """Returns the id of the delivery of an event. It is always the same for the same state in the
-    same journal."""
+    """Returns the id of the delivery of an event. The id is always the same for the same state in
+    the same journal."""
     text = f"{event.number}\0{event.order.service_id}\0{event.at}"
     return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
-    """Returns the body of a delivery as JSON, without the deposit address if ``withheld``, the
-    reason why the order must not be paid, is given."""
+    """Returns the body of a delivery as JSON. ``withheld`` is the reason why the order must not be
+    paid, or None. With a reason, the deposit address is left out."""
     order, seen = event.order, datetime.fromisoformat(event.at)
     display, began = display_of(order), happened(event.order, seen)
     return encode_json(
@@ -139,8 +139,8 @@ def gone(url: str) -> str:
 
 
 class AttemptDocument(Struct, frozen=True):
-    """One try of a delivery. ``status`` is the HTTP status of the answer, None if none came.
-    ``problem`` then says why. ``ms`` is the duration in milliseconds."""
+    """One try of a delivery. ``status`` is the HTTP status of the answer. Without an answer,
+    ``status`` is None and ``problem`` says why. ``ms`` is the duration in milliseconds."""
 
     PRINTED: ClassVar = {
         "id": "id", "serviceId": "service_id", "displayStatus": "display", "attempt": "number",
@@ -173,7 +173,7 @@ CREATE TABLE IF NOT EXISTS taken (
 
 
 class TakenLog:
-    """A record of the deliveries that one receiver accepted, in a database of its own. Methods
+    """A record of the deliveries that one receiver accepted, in a database of its own. Methods may
     raise sqlite3.Error."""
 
     def __init__(self, file: Path, url: str) -> None:
@@ -185,8 +185,8 @@ class TakenLog:
             pass
 
     def begins(self, newest: int) -> int:
-        """Returns the journal event after which deliveries to this receiver begin: for a new one
-        ``newest``, the last."""
+        """Returns the number of the journal event after which this receiver's deliveries begin. For
+        a new receiver this is ``newest``, the last event."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
         row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(row.fetchone()[0])
@@ -208,8 +208,8 @@ class TakenLog:
 
 
 class OrderWebhooks:
-    """Sends the states of orders in the journal to one receiver. ``clock`` is this machine's,
-    because receivers check the time in signatures."""
+    """Sends the states of orders in the journal to one receiver. ``clock`` must be this machine's
+    clock, because receivers check the time in signatures."""
 
     def __init__(
         self,
@@ -244,7 +244,7 @@ class OrderWebhooks:
         )
 
     async def run(self) -> None:
-        """Sends new states until cancelled. Raises WebhookRefused after a 410, and
+        """Sends new states until cancelled. Raises WebhookRefused after the answer 410, and
         JournalUnavailable or sqlite3.Error if a file cannot be used."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
@@ -261,7 +261,7 @@ class OrderWebhooks:
 
     async def replay(self, wanted: str) -> AttemptDocument:
         """Sends the delivery with the id ``wanted`` once more. Raises WebhookRefused if the journal
-        has none."""
+        has no such delivery."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
             for event in events:

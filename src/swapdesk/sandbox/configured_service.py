@@ -82,8 +82,8 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """Raised if the service cannot be started as the file says. ``key`` is the path of the entry at
-    fault in the file; empty if there is none."""
+    """Raised if the service cannot be started as its file says. ``key`` is the path of the wrong
+    entry within the file; it is empty if no entry is wrong."""
 
     def __init__(self, message: str, *key: str) -> None:
         super().__init__(message)
@@ -98,8 +98,8 @@ async def build_configured(
     rng: random.Random,
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds the service that a file describes. Raises ServiceRefused for an unknown intermediary
-    or if payments cannot be taken."""
+    """Builds the service that ``config`` describes. Raises ServiceRefused if an intermediary is
+    unknown or the ``payments`` entry cannot be used."""
     wallets = _wallets(store)
     venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
@@ -243,8 +243,8 @@ def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]
 
 
 async def check_nodes(readers: Iterable[OnchainReader]) -> None:
-    """Raises ServiceRefused if a node serves another chain than the file names. Only logs a node
-    that does not answer."""
+    """Raises ServiceRefused if a node serves another chain than the service file names. A node that
+    does not answer is only logged."""
     for reader in readers:
         try:
             chain_id = quantity(await reader.client.ask("eth_chainId"))
@@ -261,8 +261,8 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
     """Serves requests until SIGTERM or SIGINT; a second signal aborts open requests. Prints a JSON
-    line when ready. Worker processes, as many as ``workers``, do the background work; if that is
-    None, this process does it. Raises ServiceRefused."""
+    line when ready. ``workers`` is the number of processes started for the background work; None
+    means that this process does it. Raises ServiceRefused."""
     write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
     uvloop.run(_serve(file.absolute(), config, role, workers or 0))

@@ -69,8 +69,8 @@ Amount = Annotated[BodyNumber, Field(gt=0)]
 
 
 class DepositBody(RequestModel):
-    """Asks for the deposit of an order to be paid. If ``payer`` names a customer of the sandbox,
-    the customer's own account on the embedded EVM chain pays in place of the faucet."""
+    """A request to pay the deposit of an order from the faucet. If ``payer`` names a customer of
+    the sandbox, the customer's own account on the embedded EVM chain pays instead."""
 
     service_id: OrderId
     amount: Amount | None = None
@@ -79,10 +79,10 @@ class DepositBody(RequestModel):
 
 
 class GiftBody(RequestModel):
-    """Asks for coins or tokens to be given to an address.
+    """A request to give coins or tokens to an address.
 
-    ``token`` is an id, a contract or a symbol of a token on the chain; None asks for the chain's
-    coin. ``amount`` is in whole tokens.
+    ``token`` is the id, contract or symbol of a token on the chain; None means the chain's coin.
+    ``amount`` is in whole tokens.
     """
 
     chain: ChainName
@@ -94,10 +94,9 @@ class GiftBody(RequestModel):
 class FaultBody(FaultAdd):
     """A fault to set, with at most one selector.
 
-    ``times`` is how many requests, frames, legs or calls the fault affects. It defaults to 1; a
-    permanent fault, such as a node that is down, lasts until faults are cleared. ``seconds`` is how
-    long the fault lasts (default 2, for ``ws_drop`` 0); for a rate-limit fault, it is the value of
-    ``retry-after``.
+    ``times`` is the number of requests, frames, legs or calls affected, by default 1. A permanent
+    fault, such as a node that is down, lasts until faults are cleared. ``seconds`` is the duration
+    (default 2, for ``ws_drop`` 0); a rate-limit fault sends it as ``retry-after``.
     """
 
     operation: Annotated[str, Identity(200)] | None = None
@@ -264,8 +263,9 @@ class Control:
         return {"hash": str(paid["hash"])}
 
     async def _legs(self, request: Request) -> dict[str, Any]:
-        """Returns the ``legs`` of the order ``?serviceId=`` as the exchanges know them: venue,
-        tokens, amounts, hashes and status. The API does not show these legs."""
+        """Returns the ``legs`` of an order as the exchanges know them: venue, tokens, amounts,
+        hashes and status. The query names the order as ``?serviceId=``. The partner API does not
+        show these legs."""
         order = await self._order(request.query_params.get("serviceId", ""))
         positions: tuple[Literal["in", "out"], ...] = ("in", "out")
         wanted = [
@@ -282,8 +282,8 @@ class Control:
         return order
 
     async def _wallets(self, request: Request) -> dict[str, Any]:
-        """Returns the ``wallets`` from which the exchanges pay on the chain that ``?chain=`` names,
-        labelled as explorers label them."""
+        """Returns the ``wallets`` from which the exchanges pay on a chain, with the labels that
+        block explorers show. The query names the chain as ``?chain=``."""
         chain = request.query_params.get("chain", "")
         return {"wallets": await self._ledger.call("venue_wallets", chain=chain)}
 
@@ -296,15 +296,15 @@ class Control:
         return dict(await self._ledger.call("fund", **gift))
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
-        """Finds a payment by its hash on a chain that only the node's ledger simulates;
-        ``transfer`` is null if there is none."""
+        """Finds a payment by its hash, on a chain that exists only in the node's ledger.
+        ``transfer`` is null if there is no such payment."""
         asked = _given(await _body(TransferOf, request))
         return {"transfer": await self._ledger.call("transfer_get", **asked)}
 
     async def _list_faults(self, _: Request) -> dict[str, Any]:
-        """Returns every fault that can be set: what it ``does``, its ``selectors``, whether it may
-        be ``unselected`` (set without a selector), the parameters that it ``takes``, and the
-        ``chains`` it is restricted to, if any."""
+        """Returns every fault that can be set: its effect (``does``), its ``selectors``, whether it
+        can be set without a selector (``unselected``), its parameters (``takes``), and the
+        ``chains`` to which it is restricted, if any."""
         return {
             "faults": [
                 {
@@ -401,7 +401,8 @@ def _leg(leg: Mapping[str, Any]) -> dict[str, Any]:
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dict[str, str]:
     """Returns the parameters of the node's method ``fund`` for a gift of ``amount`` whole tokens.
-    ``token`` is an id, a contract or a symbol, None for the chain's coin. Raises ControlRefused."""
+    ``token`` is an id, contract or symbol; None means the chain's coin. Raises ControlRefused for a
+    wrong chain, address, token or amount."""
     if chain not in (*EVM_CHAINS, SOLANA):
         chains = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {chains}")

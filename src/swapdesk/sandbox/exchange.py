@@ -73,8 +73,8 @@ def rate_name(
     terms: Terms,
     at: datetime,
 ) -> str:
-    """Returns the name of a fixed rate for swapping ``amounts`` (in, out) of a pair. It was given
-    at the time ``at``."""
+    """Returns the name of a fixed rate that an exchange gives at the time ``at`` for swapping
+    ``amounts`` (in, out) of a pair."""
     moment = (at - _EPOCH) // _MILLISECOND
     figures = (*(format(short(amount), "f") for amount in (*amounts, terms.markup)),)
     facts = (seed, venue, *pair, *figures, terms.receive, moment)
@@ -83,8 +83,8 @@ def rate_name(
 
 
 def given_at(rate: str) -> datetime | None:
-    """Returns the time at which a fixed rate was given, from its name; None if ``rate`` is no such
-    name."""
+    """Returns the time at which a fixed rate was given, read from the rate's name. Returns None if
+    ``rate`` is not such a name."""
     form = _FORM.fullmatch(rate)
     return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
 
@@ -165,8 +165,8 @@ _CLOSED = "the exchange is closed for the moment"
 
 
 class SimulatedExchange:
-    """A simulated exchange. ``speed`` returns how many times faster world time runs than sandbox
-    time."""
+    """A simulated exchange. ``speed`` is a function; it returns how many times faster world time
+    runs than sandbox time."""
 
     def __init__(
         self,
@@ -368,8 +368,8 @@ class SimulatedExchange:
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
-    """Returns the amounts (in, out) of a quote; None if the exchange cannot pay out that much. An
-    amount to receive is rounded up."""
+    """Returns the amounts (in, out) of a quote; None if the exchange cannot pay out that much. If
+    ``amount`` is the amount to receive, it is rounded up."""
     if terms.receive:
         wanted = quantize(amount, pair[1].row.decimals, up=True)
         bought = amount if wanted == amount else wanted

@@ -52,7 +52,7 @@ async def _lost(request: BrokenRequest) -> None:
 
 
 async def _nowhere(message: Message) -> None:
-    """Discards a message for the client."""
+    """Discards a message that was meant for the client."""
 
 
 async def _delayed(request: BrokenRequest) -> None:
@@ -103,8 +103,8 @@ BROKEN_ANSWERS: dict[str, Callable[[BrokenRequest], Awaitable[None]]] = {
 
 
 class BrokenStream:
-    """Sends the frames of one stream. At most one frame can be held back; it is sent after the
-    next."""
+    """Sends the frames of one stream. At most one frame is held back at a time; it is sent after
+    the frame that follows it."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send = send
@@ -113,16 +113,16 @@ class BrokenStream:
         self._timer: asyncio.Task[None] | None = None
 
     async def send(self, message: Message) -> None:
-        """Sends this frame and then the one held back, if any. A frame that closes the stream is
-        sent last."""
+        """Sends a frame, and then the frame that was held back, if there is one. If ``message``
+        closes the stream, the frame held back is sent first."""
         if message["type"] == "websocket.close":
             await self._let_go()
         await self._send(message)
         await self._let_go()
 
     async def hold(self, message: Message, seconds: float) -> None:
-        """Holds a frame back until the next one was sent, but no longer than ``seconds``. A frame
-        already held back is sent at once."""
+        """Holds a frame back until the next frame was sent, but at most for ``seconds``. If another
+        frame is held back already, that frame is sent at once."""
         await self._let_go()
         self._kept = message
         self._timer = asyncio.create_task(self._release(message, seconds))
@@ -224,8 +224,8 @@ class FaultLayer:
     # A stream that is dropped is kept away
 
     def drop_streams(self) -> None:
-        """If a fault that drops all streams is set, cuts them and refuses new ones for the fault's
-        seconds."""
+        """If a fault is set that drops all streams, cuts every stream. New streams are then refused
+        for the number of seconds that the fault states."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
         if fault is not None:
@@ -237,8 +237,8 @@ class FaultLayer:
         self._refused_until = None
 
     def refusing(self) -> list[dict[str, object]]:
-        """Returns the fault that refuses new streams, with its remaining seconds; an empty list if
-        there is none."""
+        """Returns a list with the fault that refuses new streams and its remaining seconds. The
+        list is empty if no fault refuses them."""
         left = self._refused_for()
         return [{"fault": DROP, "operation": STREAM, "seconds": round(left)}] if left > 0 else []
 
@@ -253,8 +253,9 @@ class FaultLayer:
 
 
 def request_at(method: str, path: str) -> dict[str, str | None]:
-    """Returns the ``operation`` of a request, and the ids in its path by parameter name; empty if
-    unknown. ``path`` begins after ``/v2``."""
+    """Returns the name of the operation that a request calls, under ``operation``, and the ids in
+    the request's path by parameter name. The result is empty if there is no such operation.
+    ``path`` begins after ``/v2``."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -269,8 +270,8 @@ def request_at(method: str, path: str) -> dict[str, str | None]:
 
 
 def operation_named(text: str) -> str | None:
-    """Returns the name of the operation that ``text`` means, either by its name or as ``METHOD
-    /path``; None if there is no such operation."""
+    """Returns the name of the operation that ``text`` means. ``text`` is either an operation's name
+    or ``METHOD /path``. Returns None if there is no such operation."""
     method, space, path = text.partition(" ")
     if not space:
         is_known = text == STREAM or any(operation.name == text for operation in OPERATIONS)
@@ -303,7 +304,7 @@ _ENDS: dict[str, Intervention] = {
 
 
 def bundle_end(faults: ActiveFaults, multi_id: str) -> Intervention | None:
-    """Returns the outcome that a fault prescribes for the bundle that pays a batch's deposits, and
-    counts the fault as used. None if no fault applies."""
+    """Returns how the bundle that pays a batch's deposits has to end, if a fault prescribes it;
+    None if no fault applies. The fault is then counted as used."""
     fault = faults.take(_ENDS, {("multiId", multi_id)})
     return None if fault is None else _ENDS[fault.name]

@@ -18,9 +18,9 @@ NODE_DOWN, FORGED_RECEIPT, DROP_TRANSACTION = "node_down", "forged_receipt", "dr
 
 
 class ActiveFault(Struct):
-    """A fault that was set. It happens ``times`` more times, or until cleared if ``times`` is None.
-    It applies to events whose ``selector`` has the value ``value``; an empty selector matches all
-    events."""
+    """A fault that was set. ``times`` is how often it still happens; None means until faults are
+    cleared. The fault applies to events whose ``selector`` has the value ``value``, or to all
+    events if ``selector`` is empty."""
 
     name: str
     selector: str
@@ -69,7 +69,7 @@ class ActiveFaults:
 
     def take(self, names: Collection[str], about: About) -> ActiveFault | None:
         """Returns the oldest fault with one of these names that applies to the event ``about``, and
-        counts it as used. None if there is none."""
+        counts the fault as used. Returns None if no such fault is active."""
         fault = next(iter(self.waiting(names, about)), None)
         if fault is not None:
             self.spend(fault)
@@ -86,6 +86,6 @@ class ActiveFaults:
         return frozenset(fault.value for fault in self.active if fault.name == NODE_DOWN)
 
     def meets(self, chain: str, name: str) -> bool:
-        """Returns whether a fault with this name is set for the chain, and counts it as used once.
-        If True, let the request fail."""
+        """Returns True if a fault with this name is set for the chain, so that the request has to
+        fail. The fault is then counted as used once."""
         return self.take((name,), {("chain", chain)}) is not None

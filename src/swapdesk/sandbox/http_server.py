@@ -43,16 +43,18 @@ logger = logging.getLogger(__name__)
 
 
 def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns the status and reason for refusing a request whose ``Host`` is not served, a sign of
-    DNS rebinding; otherwise None. ``hosts`` are names besides the loopback ones."""
+    """Returns the status and reason for refusing a request to a host name that is not served (a
+    sign of DNS rebinding); None if the request is allowed. Loopback names are served, and those in
+    ``hosts``."""
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
     return None
 
 
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Returns the status and reason for refusing a request from another website, by its ``Host`` or
-    ``Origin``; otherwise None."""
+    """Returns the status and reason for refusing a request whose ``Host`` or ``Origin`` shows that
+    it comes from another website; None if the request is allowed. ``hosts`` are served names
+    besides the loopback names."""
     refused = misdirected(headers, hosts)
     origin = headers.get("origin")
     if refused is None and origin is not None and not _served(origin, hosts):
@@ -63,8 +65,8 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
 def refusal(
     headers: Mapping[str, str], token: str, hosts: frozenset[str]
 ) -> tuple[int, str] | None:
-    """Returns the status and reason for refusing a request from another website or without the
-    token; otherwise None."""
+    """Returns the status and reason for refusing a request that comes from another website or lacks
+    the token; None if the request is allowed."""
     refused = misled(headers, hosts)
     given = headers.get(TOKEN_HEADER, "").encode()
     if refused is None and not hmac.compare_digest(given, token.encode()):
@@ -187,8 +189,8 @@ class _Outflow:
         self._since = 0.0
 
     def is_stuck(self, waiting: int, ending: bool, now: float) -> bool:
-        """Returns whether pending output made no progress for STUCK_SECONDS or, if ``ending``, was
-        not all sent within LEAVE_SECONDS."""
+        """Returns True if pending output made no progress for STUCK_SECONDS. If the connection is
+        ``ending``, returns True if the output was not sent completely within LEAVE_SECONDS."""
         seen = -1 if ending else waiting
         if seen != self._seen:
             self._seen, self._since = seen, now
@@ -196,8 +198,8 @@ class _Outflow:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits on the size of heads and the duration of requests.
-    Applications can abort their connection."""
+    """uvicorn's HTTP protocol, with limits on the size of request heads and on the duration of
+    requests. An application can abort its connection."""
 
     config: BoundedConfig
 
@@ -428,8 +430,8 @@ class BoundedStream(WebSocketsSansIOProtocol):
             self.shutdown()
 
     def sweep(self, now: float) -> None:
-        """Aborts a closed connection whose last bytes are overdue. The application itself ends slow
-        readers of open connections."""
+        """Aborts a closed connection whose last bytes are overdue. Open connections with slow
+        readers are left to the application."""
         if self._outflow.is_stuck(0, self.close_sent or self.transport.is_closing(), now):
             self.transport.abort()
 
@@ -494,7 +496,8 @@ class _Server(uvicorn.Server):
             await asyncio.gather(sweeping, return_exceptions=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stops accepting connections, finishes what was begun, and aborts what takes too long."""
+        """Stops accepting connections and waits for open requests to finish. Cuts off requests that
+        take too long."""
         if self._drain_seconds > SHUTDOWN_SECONDS:
             for listener in sockets or ():
                 _turn_away(listener)
@@ -543,8 +546,8 @@ _LOOK_SECONDS = 0.02
 
 
 def _turn_away(listener: socket.socket) -> None:
-    """Refuses new connections on a listening socket, but keeps those that wait to be accepted, so
-    that no request is lost. Does nothing outside Linux."""
+    """Refuses new connections on a listening socket. Connections that already wait to be accepted
+    stay, so that no request is lost. Does nothing outside Linux."""
     if sys.platform != "linux":
         return
     program = b"".join(
@@ -575,9 +578,9 @@ def build_server(
     front: Front | None = None,
     drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
-    """Builds a server for one ASGI application; ``should_exit`` ends it. If ``front`` is None, no
-    proxy is trusted. ``drain_seconds`` is the time to finish requests; raise it only if no other
-    process shares the socket."""
+    """Builds a server for one ASGI application. Set ``should_exit`` to end it. If ``front`` is
+    None, no proxy is trusted. ``drain_seconds`` is the time to finish requests; raise it only if no
+    other process shares the socket."""
     return _Server(
         BoundedConfig(
             app,
@@ -608,8 +611,8 @@ async def serve_until(
     before_exit: Callable[[], None] | None = None,
     hurry: asyncio.Event | None = None,
 ) -> None:
-    """Runs all servers until ``stop`` is set or one of them ends, then calls ``before_exit`` and
-    ends the others. ``hurry`` aborts open requests."""
+    """Runs all servers until ``stop`` is set or one server ends. Then calls ``before_exit`` and
+    ends the other servers; open requests may finish unless ``hurry`` is set."""
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)

@@ -26,7 +26,8 @@ _DIGITS = 10
 
 @lru_cache(maxsize=4096)
 def noise(seed: int, *path: str | int) -> Decimal:
-    """Returns a number from -1 up to but not including 1, a hash of the arguments."""
+    """Returns a pseudorandom number from -1 up to but not including 1. The same arguments always
+    give the same number."""
     text = "\0".join(map(str, (seed, *path)))
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return ROUGH.subtract(ROUGH.divide(Decimal(2 * word), Decimal(_SPAN)), Decimal(1))
@@ -96,9 +97,9 @@ def bucket_of(at: datetime) -> datetime:
 
 
 class OrderBook(Struct, frozen=True):
-    """The prices, in dollars, at which an exchange swaps one token for another in a short period of
-    time. The greater ``depth`` is, the less the price worsens with the amount. ``kept`` is the
-    share after spread and markup."""
+    """The prices in dollars at which an exchange swaps two tokens during a short period. The
+    greater ``depth`` is, the less a large amount worsens the price. ``kept`` is the share of the
+    amount that remains after spread and markup."""
 
     price_in: Decimal
     price_out: Decimal
@@ -112,8 +113,8 @@ class OrderBook(Struct, frozen=True):
         return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
 
     def needed(self, amount_out: Decimal) -> Decimal | None:
-        """Returns the smallest amount to take in for which ``amount_out`` is paid out; None if the
-        book does not hold that much."""
+        """Returns the smallest amount that the exchange must take in to pay out ``amount_out``;
+        None if it cannot pay out that much."""
         dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
         left = ROUGH.subtract(self.depth, dollars)
         if left <= 0:

@@ -73,8 +73,8 @@ def build_onchain(
     market: Market,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """Builds the on-chain venues over the chains of a node. ``key`` is the ``sandbox.key``;
-    ``transport`` reaches a node in the same process."""
+    """Builds the on-chain venues for the chains of a node. ``key`` is the sandbox's secret
+    (``sandbox.key``). ``transport`` is given only for a node in the same process."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     places = (
         _place(node_url, name, chain_id)

@@ -66,8 +66,8 @@ account is suspended. Add new ones at the end, because programs select by positi
 
 
 def load_key(directory: Path) -> bytes:
-    """Returns the secret of a data directory (``sandbox.key``), drawn at random if there is none
-    yet. Raises SandboxKeyRefused."""
+    """Returns the secret of a data directory (``sandbox.key``). If there is none yet, draws one at
+    random and stores it. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
     with contextlib.suppress(FileExistsError):
         write_private(path, os.urandom(_KEY_BYTES))

@@ -83,8 +83,8 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def put_aside(directory: Path) -> Path:
-    """Renames a data directory, puts an empty one with a copy of its key in its place, and returns
-    the new path. Raises OSError."""
+    """Renames a data directory and returns the new path. In its old place, creates an empty
+    directory with a copy of the key. Raises OSError."""
     directory = directory.resolve()
     for number in count(1):
         aside = directory.with_name(f"{directory.name}.old-{number}")
@@ -177,7 +177,8 @@ def leave_loaded_alone() -> None:
 
 
 class Stop(asyncio.Event):
-    """An event, set when the process is told to end; ``again`` is set at the second time."""
+    """An event that is set when the process is told to end. The event ``again`` is set when the
+    process is told a second time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,9 +186,9 @@ class Stop(asyncio.Event):
 
 
 def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = False) -> Stop:
-    """Returns an event that SIGTERM, SIGINT or, with ``lifeline``, the end of standard input sets.
-    ``hard`` makes the process exit GRACE_SECONDS after the first such request, ``patient`` after
-    the second."""
+    """Returns an event that SIGTERM and SIGINT set; with ``lifeline``, the end of standard input
+    sets it too. The process exits GRACE_SECONDS after the first such request if ``hard``, after the
+    second if ``patient``."""
     stop, loop = Stop(), asyncio.get_running_loop()
 
     def begin() -> None:

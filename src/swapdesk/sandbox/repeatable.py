@@ -79,7 +79,8 @@ _WATCHED_BY_LOOP = 1
 
 
 class _StandingSelector(selectors.DefaultSelector):
-    """A selector that skips waits for time. ``passed`` is the sum of the seconds of all waits."""
+    """A selector that does not wait when only time has to pass. ``passed`` is the sum of all
+    waiting times in seconds, skipped or not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +101,8 @@ class _StandingSelector(selectors.DefaultSelector):
 
 
 class RepeatableLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes without waiting, and which also runs the work of threads."""
+    """An event loop whose clock advances without real waiting. It also runs the functions that
+    would otherwise run in threads."""
 
     def __init__(self) -> None:
         self._standing = _StandingSelector()

@@ -25,10 +25,10 @@ _LIMIT = 64 * 1024
 class ReadyLine(Struct, frozen=True):
     """The line that a sandbox prints once it is ready.
 
-    ``partners`` have partnerId, apiKey, apiSecret, tier, name, scope and state; ``chains`` have
-    shortName, kind, chainId and rpc; ``makers`` have provider, chain and key. ``pid`` is the
-    supervisor's process id. ``putAside`` is the new path of earlier data that this start moved out
-    of the way because it could not be used; empty if there was none.
+    Each of ``partners`` has partnerId, apiKey, apiSecret, tier, name, scope and state; each of
+    ``chains`` has shortName, kind, chainId and rpc; each of ``makers`` has provider, chain and key.
+    ``pid`` is the supervisor's process id. If earlier data could not be used, ``putAside`` is its
+    new path; otherwise ``putAside`` is empty.
     """
 
     url: str
@@ -71,8 +71,8 @@ def read_run_file(directory: Path) -> ReadyLine | None:
 
 
 def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
-    """Returns the ready line of the sandbox running on a data directory; None if no sandbox
-    answers. ``seconds`` limits each step of the request."""
+    """Returns the ready line of the sandbox that runs on a data directory; None if no sandbox
+    answers. ``seconds`` is the time limit for each step of the request that asks it."""
     ready = read_run_file(directory)
     if ready is None:
         return None

@@ -39,8 +39,8 @@ _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
 
 class VenueEntry(Struct, frozen=True):
-    """A venue of the file. ``lacks`` is what is missing to serve it; ``secret`` is the private key
-    that signs its transactions."""
+    """A venue in the service file. ``lacks`` says what is missing to serve the venue; ``secret`` is
+    the private key that signs its transactions."""
 
     code: str
     name: str
@@ -85,15 +85,15 @@ class MetricsEntry(Struct, frozen=True):
     port: int = 0
 
     def beside(self, number: int) -> MetricsEntry | None:
-        """Returns the metrics address of worker ``number``, from 1: that many ports above this one.
-        None if there is no such port or this one is 0."""
+        """Returns the metrics address of worker ``number``, counted from 1. Its port is ``number``
+        above this entry's port. Returns None if there is no such port or this entry's port is 0."""
         port = self.port + number if self.port else 0
         return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
 
 
 class ServiceConfig(Struct, frozen=True):
     """The content of a service file. Without ``payments`` every call needs credentials; without
-    ``store`` the data is a file in ``data``."""
+    ``store`` the database is a file in the directory ``data``."""
 
     data: Path
     bind: str
@@ -114,7 +114,8 @@ class ServiceConfig(Struct, frozen=True):
         return [venue for venue in self.venues if venue.lacks]
 
     def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
-        """Returns a copy with this port and this metrics port. None keeps the file's port."""
+        """Returns a copy with this port and this metrics port. If an argument is None, the port in
+        the file is kept."""
         there = self if port is None else replace(self, port=port)
         if metrics is None:
             return there
@@ -127,8 +128,8 @@ class ServiceFileRefused(Exception):
 
 
 def place_in(file: Path, key: tuple[str, ...]) -> str:
-    """Returns where an entry is in the file, as ``path:line``. A missing entry is placed at the
-    line of its table or, without one, at the path alone."""
+    """Returns the place of an entry in the file as ``path:line``. For a missing entry, it is the
+    line of the entry's table; if the table is missing too, the path alone."""
     line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
     return str(file) if line is None else f"{file}:{line}"
 
@@ -304,7 +305,7 @@ _NO_PASSWORD = f"must not hold the password: use a file, or {PASSWORD}"
 
 def store_at(url: str) -> Place:
     """Returns how to connect to the database at a URL; the password comes from the environment.
-    Raises ValueError, also for a password in the URL."""
+    Raises ValueError, for example if the URL contains a password."""
     if not _database(url):
         raise ValueError(STORE["url"][1])
     if not _without_password(url):
@@ -517,8 +518,8 @@ class _Reading:
             return None, (f"wallet_file: {error}",)
 
     def _key(self, named: str) -> bytes:
-        """Returns the private key in a file that a ``wallet_file`` entry names. Raises
-        ValueError."""
+        """Reads the private key in the file that a ``wallet_file`` entry names, and returns it.
+        Raises ValueError."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
         file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))

@@ -112,8 +112,9 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 
 
 class HostCheck:
-    """ASGI middleware that refuses host names other than ``hosts`` and the loopback names. Behind a
-    trusted proxy, the name that the caller used is checked too."""
+    """ASGI middleware that refuses requests to host names other than ``hosts`` and the loopback
+    names. Behind a trusted proxy, the host name under which the caller reached the proxy is checked
+    too."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
         self._app = app
@@ -144,8 +145,8 @@ NODE_SECONDS = 15.0
 
 
 class SandboxService(Struct, frozen=True):
-    """The service and its control as ASGI applications over one store. ``door`` is ``application``
-    behind the fault layer and the host check."""
+    """The service and its control as ASGI applications over one store. Requests go to ``door``; it
+    passes them through the host check and the fault layer to ``application``."""
 
     application: Starlette
     door: HostCheck
@@ -264,8 +265,8 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 async def _opened(data: Path, url: str | None) -> Store:
-    """Opens the file in ``data``, or the database at ``url`` if given. Raises SchemaError, also if
-    another sandbox uses that database, and StoreUnavailable."""
+    """Opens the store: the file in ``data``, or the database at ``url`` if given. Raises
+    SchemaError, for example if another sandbox uses the database, and StoreUnavailable."""
     if url is None:
         return Store.open(data / DATABASE)
     return await Store.connect(store_at(url), {"the sandbox": _identity(data)})

@@ -57,8 +57,8 @@ class ChildRefused(Exception):
 
 
 class OldWorld(ChildRefused):
-    """Raised if this release cannot use the data directory, begun by another release or from other
-    tables."""
+    """Raised if this release cannot use the data directory, because its data was created by another
+    release or with other catalogue tables."""
 
 
 class ChildSilent(Exception):
@@ -66,8 +66,8 @@ class ChildSilent(Exception):
 
 
 class Child:
-    """A child process that runs ``python -m module``. At every start it reads the JSON object of
-    ``orders`` from stdin."""
+    """A child process that runs ``python -m module``. At every start it is sent, through its stdin,
+    the JSON object that the function ``orders`` returns."""
 
     def __init__(
         self,
@@ -234,8 +234,8 @@ async def _run(
 
 
 async def _started(sandbox: _Sandbox, directory: Path, stop: asyncio.Event) -> bool:
-    """Starts the sandbox and returns True, or False if ``stop`` was set first. If the data is of
-    another release, renames its directory and raises OldWorld."""
+    """Starts the sandbox and returns True. Returns False if ``stop`` was set first. If the data
+    belongs to another release, renames the data directory and raises OldWorld."""
     try:
         return await sandbox.start(stop)
     except OldWorld as old:
@@ -342,8 +342,8 @@ async def _together(*coroutines: Any) -> None:
 
 
 async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
-    """Runs a coroutine until it is done (returns False) or ``stop`` is set (returns True). Raises
-    what the coroutine raises."""
+    """Runs a coroutine until it ends or ``stop`` is set. Returns True if ``stop`` was set before
+    the coroutine ended. Raises what the coroutine raises."""
     work = asyncio.ensure_future(coroutine)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -33,9 +33,9 @@ def read_table(name: str) -> Iterator[dict[str, str]]:
 
 
 class ChainRow(Struct, frozen=True):
-    """A chain of the catalogue. If ``beat`` is ``world``, its blocks follow the speed of world
-    time; if ``slots``, they do not. ``confirmations`` is how many a deposit needs before a venue
-    credits it."""
+    """A chain of the catalogue. ``beat`` says whether its blocks follow the speed of world time
+    (``world``) or not (``slots``). ``confirmations`` is the number of confirmations after which a
+    venue credits a deposit."""
 
     name: str
     short_name: str
@@ -227,8 +227,7 @@ THIN = Decimal("0.004")
 
 class AssetRow(Struct, frozen=True):
     """A row of the table of assets. ``swing`` is the largest price drift in basis points;
-    ``change`` (percent) and ``volume`` (USD) refer to 24 hours. If ``everywhere`` is True, all
-    exchanges list the asset; if ``only`` is set, just that one does."""
+    ``change`` (percent) and ``volume`` (USD) refer to 24 hours."""
 
     code: str
     price: Decimal
@@ -242,7 +241,11 @@ class AssetRow(Struct, frozen=True):
     listed: bool = True
     liquidity: Decimal = FULL
     everywhere: bool = True
+    """True if every exchange lists the asset; exchanges list only some of the others."""
+
     only: str | None = None
+    """Code of the only exchange that lists the asset; None if there is no such restriction."""
+
     keywords: str = ""
     """Extra search terms for tokens of this asset (contract 5.6)."""
 
@@ -359,14 +362,14 @@ def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
 
 
 def pooled(row: TokenSpec) -> AssetRow | None:
-    """Returns the token's asset if a pool on an EVM chain has the token, itself or wrapped;
-    otherwise None."""
+    """Returns the asset of a token if an EVM chain has a pool for the token or for its wrapped
+    form; otherwise None."""
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
 def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
-    """Returns the token's asset if the market maker on Solana holds the token; otherwise None. It
-    holds no wrapped or bridged copies."""
+    """Returns the asset of a token that the market maker on Solana holds; None for any other token.
+    The maker holds no wrapped or bridged copies."""
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 

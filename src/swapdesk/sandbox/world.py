@@ -49,7 +49,8 @@ _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
 
 
 class WorldToken(Struct, frozen=True, eq=False):
-    """A token of the catalogue with what only the simulation knows of it. Compared by identity."""
+    """A token of the catalogue, with data that only the simulation has. Tokens are compared by
+    identity."""
 
     token_id: str
     row: TokenSpec
@@ -92,8 +93,8 @@ def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
 
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
-    """Returns a token identifier on the chain, derived from the seed: a contract, an issuer or a
-    number that belongs to nobody."""
+    """Returns an identifier for a token on the chain, derived from the seed. It is a contract, an
+    issuer or a number, depending on the chain, and belongs to nobody."""
     return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
@@ -198,7 +199,8 @@ def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
 
 
 def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
-    """Returns every token of the catalogue. Earlier security scans are dated back from ``now``."""
+    """Returns every token of the catalogue. ``now`` is the time from which the ages of earlier
+    security scans are counted back."""
     by_name = {chain.short_name: chain for chain in chains}
     return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
 
@@ -254,8 +256,8 @@ def _exchange_symbol(token: WorldToken) -> str:
 
 
 def _priority(token: WorldToken) -> Decimal | None:
-    """Returns a number for sorting, lower first: a token on its asset's home chain precedes the
-    others. None for an unverified token or one without an asset."""
+    """Returns a key for sorting tokens, the best token lowest. A token on its asset's home chain
+    precedes the same token on other chains. None for a token that is unverified or has no asset."""
     if token.asset is None or token.row.unverified:
         return None
     place = _places()[token.asset.code] * 1000
@@ -404,8 +406,8 @@ def scan_with(
     verdict: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
     """Returns a scan made at ``at`` with a TokenSpec's ``verdict``. ``chance`` (0 to 255) selects
-    the findings. ``bridged`` means a copy made by a bridge. ``life`` is how long it is valid; if
-    None, the verdict decides."""
+    the findings. ``bridged`` means that the token is a bridged copy. The scan is valid for
+    ``life``; if None, the verdict decides."""
     if verdict not in _VERDICTS:
         reason = UnscannedReason(verdict)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)

@@ -127,8 +127,8 @@ def build_catalog(
 def generate_tokens(
     seed: int, count: int, chains: Sequence[Chain], begin: datetime
 ) -> Iterator[Token]:
-    """Yields ``count`` generated tokens on these chains. The seed decides their sequence, and a
-    smaller count yields its beginning."""
+    """Yields ``count`` generated tokens on these chains. With the same seed, a smaller ``count``
+    yields the first tokens of the same sequence."""
     places = [chain for chain in chains if chain.short_name in _SHARES]
     weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
     random = Random(f"tokens {seed}")

@@ -41,8 +41,8 @@ class ApiKey(Struct, frozen=True):
 
 
 class Partner(Struct, frozen=True):
-    """An account of the service. ``default_markup``, in percent, applies to requests that name
-    none. ``fee_share`` is percent of the venue's fee, None for the tier's share. If
+    """An account of the service. ``default_markup``, in percent, applies to requests that state no
+    markup. ``fee_share`` is in percent of the venue's fee; None means the tier's share. If
     ``allowed_origins`` is empty, every website may use the ``partner-id``."""
 
     partner_id: str
@@ -176,8 +176,8 @@ def _windows(windows: Windows | None) -> RateWindows | None:
 
 
 class Caller(Struct, frozen=True):
-    """The sender of an authenticated request. ``key`` is None if only ``partner-id`` was sent, or
-    if the sender pays for this call."""
+    """The sender of an authenticated request. ``key`` is None if the sender gave only a
+    ``partner-id`` or pays for this call."""
 
     partner: Partner
     key: ApiKey | None
@@ -202,8 +202,8 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, found by API key or partner id. ``version`` counts the changes
-    of partners in the store so far; it is 0 without a store."""
+    """The partners of the service, found by API key or partner id. ``version`` is the number of
+    changes made to partners in the store so far; without a store it is 0."""
 
     def __init__(self, partners: Iterable[Partner]) -> None:
         self.replace(partners, 0)
@@ -225,8 +225,9 @@ class Directory:
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
     ) -> Caller:
         """Returns the partner and API key that the request headers (lower-case names) state.
-        ``access`` says whether ``partner-id`` alone is enough. Raises ServiceError. Neither its
-        message nor the time taken tells which part of a credential was wrong."""
+        ``access`` says whether ``partner-id`` alone is enough; with ``writes``, a read-only key is
+        refused. Raises ServiceError, whose message and timing do not reveal which part was
+        wrong."""
         authorization = headers.get("authorization")
         if authorization is not None:
             caller = self._by_credentials(authorization)

@@ -69,8 +69,8 @@ chain."""
 
 
 class Onchain(Struct, frozen=True):
-    """On-chain venues and what they need, by the chain's short name. If ``payments`` is None, calls
-    without credentials are refused instead of paid for."""
+    """The on-chain venues and the objects that they use. Mappings are by the chain's short name. If
+    ``payments`` is None, calls without credentials are refused."""
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, OnchainReader] = field(default_factory=dict)
@@ -151,8 +151,8 @@ class Role(Flag):
 async def _until_outgrown(
     parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
 ) -> None:
-    """Waits until a newer release has changed the database incompatibly. Then closes the store,
-    cancels ``work`` and sets ``stop``."""
+    """Waits until a newer release has changed the database so that this release cannot use it. Then
+    closes the store, cancels ``work`` and sets ``stop``."""
     while parts.readiness.outgrown is None:
         await parts.clock.sleep(_LOOK_SECONDS)
         try:
@@ -253,10 +253,10 @@ def assemble(
     front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
-    """Builds a service from its parts. ``partners`` are used until the store has some.
-    ``clock_tolerance`` is the allowed difference from the database's clock, None for a single
-    process. ``front`` says where callers reach the service. ``observers`` hear of every request and
-    every change of an order's status."""
+    """Builds a service from its parts. ``partners`` are used until the store has partners.
+    ``clock_tolerance`` is the allowed difference from the database's clock; None means a single
+    process. ``front`` says where callers reach the service. ``observers`` receive requests and
+    status changes."""
     for observer in observers:
         store.orders.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)

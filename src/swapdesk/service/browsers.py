@@ -47,8 +47,9 @@ no partner; the partner's list is checked later."""
 
 
 def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
-    """Raises ACCESS_DENIED for a page of another website that sends an API key or, with ``stream``,
-    opens the order stream. ``sent`` are headers by lower-case name."""
+    """Raises ACCESS_DENIED for a request from a page of another website, if the request has an API
+    key or if ``stream`` is True (it opens the order stream). ``sent`` holds the headers by
+    lower-case name."""
     origin = sent.get("origin")
     if origin is None or not (stream or "authorization" in sent):
         return

@@ -52,8 +52,8 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 
 
 class BundlerUnreachable(Exception):
-    """Raised if the bundler did not answer. It may have taken the operation, which is safe to
-    submit again."""
+    """Raised if the bundler did not answer. The bundler may still have accepted the operation;
+    submitting the operation again is safe."""
 
 
 class BundleRefused(Exception):
@@ -76,8 +76,8 @@ class OperationPayment(Struct, frozen=True):
 
 
 class BuiltOperation(Struct, frozen=True):
-    """An unsigned operation. ``payments`` are positions in the list given to ``build``. The owner
-    signs ``hash`` as the EntryPoint's ``version`` prescribes."""
+    """An unsigned operation. ``payments`` are positions in the list given to ``Bundler.build``.
+    ``version``, the EntryPoint contract's, determines how the owner signs ``hash``."""
 
     payments: tuple[int, ...]
     operation: UserOperation
@@ -94,8 +94,8 @@ class BuiltOperation(Struct, frozen=True):
 
 
 class Build(Struct, frozen=True):
-    """The operations of a bundle, at least one for each token. ``account_balance`` and
-    ``deposit_needed`` are wei. The latter is what the account still lacks for coins and gas."""
+    """The operations of a bundle, at least one for each token. ``deposit_needed`` is the amount, in
+    wei, that the account still lacks for coins and gas. ``account_balance`` is in wei, too."""
 
     account: str
     operations: tuple[BuiltOperation, ...]
@@ -104,8 +104,9 @@ class Build(Struct, frozen=True):
 
 
 class Landed(Struct, frozen=True):
-    """The outcome of an operation in a block. ``success`` is about the inner calls, which can fail
-    although the transaction succeeds. ``reason`` is their error; empty if not stated."""
+    """The outcome of an operation in a block. ``success`` says whether the inner calls succeeded;
+    they can fail although the transaction succeeds. ``reason`` is the error of the inner calls;
+    empty if not stated."""
 
     transaction_hash: str
     height: int
@@ -128,9 +129,9 @@ class Bundler(Protocol):
     async def build(
         self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
-        """Builds operations that make these payments. If a batch's operations are built again, they
-        get the same nonces, so that only one set can be executed. Raises BundleRefused, and
-        ValueError if ``payments`` is empty."""
+        """Builds operations that make these payments. Building a batch's operations again yields
+        the same nonces, so only one set can be executed. Raises BundleRefused, and ValueError if
+        ``payments`` is empty."""
 
     async def submit(self, chain: str, operation: UserOperation) -> str:
         """Submits a signed operation; returns its hash, 0x-hex. Raises BundleRefused."""
@@ -147,7 +148,8 @@ COIN_GAS, TOKEN_GAS = 46_000, 75_000
 
 class OperationPart(Struct, frozen=True):
     """The payments of one operation, all in one token. ``places`` are their positions among all
-    payments; ``number`` counts the token's operations from 0."""
+    payments. ``number`` is 0 for the first operation with this token, 1 for the second, and so
+    on."""
 
     token: str | None
     number: int

@@ -34,7 +34,7 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
 
 class ServiceCatalog:
     """The chains and tokens of one version of the reference data. ``keywords`` are extra search
-    terms by token id, which no answer shows."""
+    terms by token id; answers do not show them."""
 
     def __init__(
         self,
@@ -94,16 +94,16 @@ class ServiceCatalog:
         return self._by_id.get(token_id.lower())
 
     def token_of_order(self, token_id: str | None) -> Token:
-        """Returns a token that an order or its quote names, also a disabled one. Raises LookupError
-        if the catalogue no longer has it."""
+        """Returns a token that an order or its quote names, even if the token is disabled. Raises
+        LookupError if the catalogue no longer has the token."""
         token = None if token_id is None else self.token(token_id)
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """Returns the token with this identifier on centralized exchanges; None if unknown. If
-        several have it, enabled and verified tokens come first."""
+        """Returns the token with this identifier on centralized exchanges; None if unknown. Of
+        several tokens with the identifier, enabled and verified tokens are preferred."""
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
 
@@ -115,13 +115,13 @@ class ServiceCatalog:
         return token.enabled and chain is not None and chain.enabled
 
     def enabled_token(self, token_id: str, side: Side) -> Token:
-        """Returns the token if it is enabled. Raises TOKEN_NOT_FOUND or TOKEN_DISABLED for the
-        request's field ``side``."""
+        """Returns the token if it is enabled. Raises TOKEN_NOT_FOUND or TOKEN_DISABLED; the message
+        names the request's field ``side``."""
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
         """Returns the enabled token with this id or ``cexTokenId`` (contract 6.2). Raises
-        TOKEN_NOT_FOUND or TOKEN_DISABLED for the request's field ``side``."""
+        TOKEN_NOT_FOUND or TOKEN_DISABLED; the message names the request's field ``side``."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:

@@ -12,8 +12,9 @@ VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 
 
 class ServiceError(Exception):
-    """Raised to answer a request with an error. ``fields`` names the invalid fields of a 422.
-    ``vendors`` is the same error as the public service reports it."""
+    """Raised to answer a request with an error. ``fields`` describes the invalid fields of a 422
+    answer. ``vendors`` is the code and the fields with which the public service reports this
+    error."""
 
     def __init__(
         self,

@@ -95,8 +95,8 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Delivers changes after the outbox sequence ``after``, but not over revoked API keys.
-        Returns the newest sequence read."""
+        """Delivers the changes that follow number ``after`` in the outbox, except to connections
+        with revoked API keys. Returns the number of the newest change read."""
         await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             watched = [row.service_id for row in rows if self._is_watched(row)]
@@ -158,7 +158,8 @@ class Hub:
         return await self._desk.find(partner_id, service_id)
 
     async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
-        """Returns those of the ids for which :meth:`find` would return an order of the partner."""
+        """Returns the ids, out of ``service_ids``, for which :meth:`find` would return an order of
+        the partner."""
         await self._partners.require()
         return await self._desk.known(partner_id, service_ids)
 
@@ -171,8 +172,8 @@ class Hub:
         return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
-        """Returns an order's ``order_update`` frame. It contains all that ``GET /orders/{id}``
-        shows, so send it to the owner only."""
+        """Returns an order's ``order_update`` frame. The frame contains all that ``GET
+        /orders/{id}`` shows, so it must be sent to the order's owner only."""
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
         frames = news.frames if news is not None and news.order is order else {}
@@ -527,8 +528,9 @@ for a refused connection."""
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
-    """Returns a function that authenticates and serves ``WS /ws`` connections. It raises
-    ServiceError for a handshake to be refused with plain HTTP."""
+    """Returns a function that authenticates and serves ``WS /ws`` connections. The function raises
+    ServiceError if the handshake must be refused with plain HTTP. ``usual`` is the dialect for
+    callers whose API key states none."""
 
     async def serve(
         websocket: WebSocket,

@@ -30,8 +30,8 @@ _PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>
 
 
 class Told(Struct, frozen=True):
-    """What trusted proxies state about a request: the caller's address, and scheme and host of the
-    URL used. Fields are None if not stated."""
+    """What trusted proxies state about a request: the caller's address, and the scheme and host of
+    the URL that the caller used. A field is None if not stated."""
 
     address: str | None = None
     scheme: str | None = None
@@ -42,8 +42,8 @@ _NOTHING = Told()
 
 
 class Front(Struct, frozen=True):
-    """The address by which callers reach the service, and its trusted proxies. ``prefix`` is the
-    beginning of the paths, up to ``/v2``, that the proxies send."""
+    """The address by which callers reach the service, and its trusted proxies. ``prefix`` is what
+    precedes ``/v2`` in the paths that the proxies send."""
 
     public_url: str = ""
     prefix: str = ""
@@ -63,8 +63,8 @@ class Front(Struct, frozen=True):
         return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
-        """Reads the forwarding headers of a request. They are ignored if malformed, or if ``peer``,
-        the sender's address, is no trusted proxy."""
+        """Returns what the forwarding headers of a request state. Ignores the headers if they are
+        malformed or if ``peer``, the sender's address, is not a trusted proxy's."""
         if not self.trusts(peer):
             return _NOTHING
         sent: dict[bytes, str] = {}
@@ -88,8 +88,8 @@ class Front(Struct, frozen=True):
     def _chosen(
         self, hops: Sequence[tuple[str, dict[str, str]]]
     ) -> tuple[str, dict[str, str]] | None:
-        """Returns the caller's address (the last one that is no trusted proxy's) and the other
-        parameters of its entry. None if there is no address."""
+        """Returns the caller's address, which is the last address that does not belong to a trusted
+        proxy, and the other parameters of its entry. Returns None if there is no address."""
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
             address = _node(node)
@@ -110,8 +110,8 @@ def network_of(text: str) -> Network:
 
 
 def customer_of(address: str) -> str:
-    """Returns the name under which calls from an address are counted for the rate limits: for IPv6
-    the /64 network."""
+    """Returns the name under which the rate limits count calls from an address. For IPv6, all
+    addresses of a /64 network share a name."""
     if ":" not in address:
         return address
     parsed = IPv6Address(address.partition("%")[0])
@@ -132,7 +132,8 @@ def _node(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _elements(header: str) -> list[dict[str, str]]:
-    """Parses the header ``Forwarded`` (RFC 7239); empty if any part is malformed."""
+    """Returns the elements of the header ``Forwarded`` (RFC 7239); empty if any part is
+    malformed."""
     elements: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     at = 0

@@ -183,8 +183,8 @@ class Scrape(Collector):
 
 
 def metrics_app(metrics: Metrics, parts: ServiceParts) -> ASGIApp:
-    """Returns the ASGI application for ``GET /metrics`` and ``GET /ready``, which is served
-    separately from the API."""
+    """Returns the ASGI application for ``GET /metrics`` and ``GET /ready``. It is served separately
+    from the API."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

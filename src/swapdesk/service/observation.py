@@ -24,7 +24,7 @@ READY = "ready"
 
 
 class Call(Struct):
-    """What is known of a request, for the observers."""
+    """The facts about a request that observers receive."""
 
     request_id: str
     method: str = ""
@@ -40,13 +40,13 @@ class Call(Struct):
 
 
 class Observer(Protocol):
-    """Called for each request and each change of an order's status. It must neither block nor
-    raise."""
+    """Receives every request and every change of an order's status. Its methods must neither block
+    nor raise."""
 
     def answered(self, call: Call) -> None: ...
 
     def moved(self, order: StoredOrder, before: int | None) -> None:
-        """Reports a change of an order's state; ``before`` is the former state, None for a new
+        """Receives a change of an order's status; ``before`` is the former status, None for a new
         order."""
         ...
 

@@ -122,8 +122,8 @@ def not_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def converted(schema: Any) -> Any:
-    """Converts a schema of JSON Schema 2020-12 to OpenAPI 3.0. Raises ValueError for a keyword
-    without counterpart."""
+    """Converts a schema of JSON Schema 2020-12 to OpenAPI 3.0. Raises ValueError for a keyword that
+    has no counterpart."""
     if isinstance(schema, list):
         return [converted(item) for item in schema]
     if not isinstance(schema, dict):
@@ -311,8 +311,8 @@ def _other_answers() -> dict[str, Any]:
 
 
 def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
-    """Returns the whole OpenAPI document. ``version`` is the service's; ``server`` is its address
-    without ``/v2``."""
+    """Returns the whole OpenAPI document. ``version`` is the version of the service; ``server`` is
+    the address of the service without ``/v2``."""
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -348,7 +348,7 @@ def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = ""
 
 @cache
 def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> bytes:
-    """Returns the document as JSON, cached."""
+    """Returns the OpenAPI document as JSON, from a cache if possible."""
     return encode_json(document(version, dialect, server))
 
 
@@ -497,8 +497,9 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
-    """Returns an OpenAPI link. ``taken`` maps inputs of ``target`` to JSON pointers into the
-    answer. Raises LookupError if ``target`` lacks such an input."""
+    """Returns an OpenAPI link to the operation ``target``. ``taken`` maps names of the operation's
+    inputs to JSON pointers into the linking answer. Raises LookupError if the operation lacks an
+    input."""
     operation = BY_NAME[target]
     parameters = {*_names(operation.path_parameters), *_names(operation.query)}
     if unknown := taken.keys() - parameters - set(_names(operation.body)):

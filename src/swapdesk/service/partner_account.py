@@ -45,7 +45,7 @@ Name = TypeVar("Name", str, date)
 
 def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
     """Returns the dollars that a finished order earns its partner (contract 12.7); 0 if the order's
-    value is unknown. Without ``partner``, only the markup counts."""
+    value is unknown. If ``partner`` is None, only the markup counts."""
     if order.amount_in_usd is None:
         return Decimal(0)
     fee = order.fee_usd or Decimal(0)

@@ -37,7 +37,7 @@ class PartnerWatch:
         self._looked = begun
 
     async def require(self) -> None:
-        """Reads the partners again if the last read is too old. Raises StoreUnavailable, and then
-        no API key may be accepted."""
+        """Reads the partners again if the last read is too old. If it raises StoreUnavailable, no
+        API key may be accepted."""
         if self._looked is not None and self._clock.monotonic() - self._looked > KNOWN_SECONDS:
             await self.look()

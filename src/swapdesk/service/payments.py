@@ -46,8 +46,9 @@ LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
 
 
 class CallTerms(Struct, frozen=True):
-    """What a caller pays for calls, and to whom. ``name`` and ``version`` belong to the token's
-    EIP-712 domain. A payment should be valid for ``seconds``. Prices are in smallest units."""
+    """The prices of calls, in smallest units, and the account to pay. ``name`` and ``version``
+    belong to the token's EIP-712 domain. A payment should be valid for the number of seconds in
+    ``seconds``."""
 
     chain_id: int
     asset: str
@@ -93,7 +94,8 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 class CallPayment(Struct, frozen=True):
     """A signed authorization to transfer the price of a call, valid between two times in Unix
-    seconds. Hex is in lower case; the payer's address has its checksum."""
+    seconds. Hexadecimal texts are in lower case, except for the payer's address, which has a
+    checksum."""
 
     payer: str
     units: int
@@ -117,7 +119,7 @@ class CallPayment(Struct, frozen=True):
 
 class Settled(Struct, frozen=True):
     """The outcome of a settlement. If the payment failed, ``transaction`` is None and ``reason``
-    says why. ``open`` is True if the chain can still execute it later."""
+    says why. ``open`` is True if the chain can still execute the payment later."""
 
     transaction: str | None = None
     reason: Reason | None = None
@@ -133,8 +135,8 @@ class Facilitator(Protocol):
         ...
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
-        """Sends the payment to the chain and waits a limited time. ``note`` is called with the
-        transaction's hash beforehand."""
+        """Sends the payment to the chain and waits a limited time for the outcome. Before sending,
+        calls ``note`` with the transaction's hash."""
         ...
 
     async def outcome(self, transaction: str) -> Settled: ...
@@ -188,8 +190,9 @@ class CallPayments:
     def needed(
         self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
-        """Returns the exception that answers with 402. ``reason`` says why a payment was rejected,
-        None if there was none; ``response`` is the header ``payment-response``."""
+        """Returns the exception that answers with 402. ``reason`` says why a payment was rejected;
+        None if no payment was sent. ``response`` is the value of the header ``payment-response``;
+        None omits the header."""
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,
@@ -204,7 +207,7 @@ class CallPayments:
 
     async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
         """Verifies the payment in ``header`` and reserves it for this call. Raises PaymentNeeded if
-        it is missing or rejected."""
+        there is no header or the payment is rejected."""
         if header is None:
             raise self.needed(tier, url)
         try:
@@ -227,13 +230,13 @@ class CallPayments:
             raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_before")
 
     async def free(self, payment: CallPayment) -> None:
-        """Makes the payment usable for another call, if the call was refused before the payment was
-        sent to a chain."""
+        """Makes a payment usable for another call, after its own call was refused and before the
+        payment was sent to a chain."""
         await self._store.payments.free(payment.key)
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
-        """Executes the payment on its chain; returns the header ``payment-response``. Raises
-        PaymentNeeded if it failed, and then the caller must not get the answer."""
+        """Executes the payment on its chain; returns the value of the header ``payment-response``.
+        Raises PaymentNeeded if the payment failed; the caller must then not get the answer."""
         sent: str | None = None
 
         async def note(transaction: str) -> None:
@@ -319,8 +322,8 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 
 
 def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
-    """Parses a call's payment and checks it against ``terms``, except for signature, balance and
-    times. Raises PaymentRefused."""
+    """Parses the payment in ``header`` and checks it against ``terms``. Does not check signature,
+    balance and times. Raises PaymentRefused."""
     payload = _body(header)
     wanted, accepted = terms.entry(tier), payload.accepted
     if accepted.get("scheme") != wanted["scheme"]:

@@ -33,7 +33,7 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 class RateDecision(Struct):
     """The state of the fullest rate-limit window, for the ``ratelimit-*`` headers. ``retry_after``,
-    in whole seconds, is set if the call was refused."""
+    in whole seconds, is None unless the call was refused."""
 
     limit: int
     remaining: int
@@ -64,8 +64,8 @@ class LimitReached(ServiceError):
 
 class CallCount(Struct, frozen=True):
     """A partner's calls of one class in the current rate-limit windows, one for each length in
-    ``WINDOW_SECONDS``. ``numbers`` identify the windows, counted from 1970; ``used`` are the
-    calls."""
+    ``WINDOW_SECONDS``. ``numbers`` are the numbers of the windows, counted from 1970; ``used``
+    holds the number of calls in each window."""
 
     at: float
     numbers: tuple[int, ...]
@@ -73,8 +73,8 @@ class CallCount(Struct, frozen=True):
 
     @classmethod
     def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
-        """Returns the count at the time ``now`` from the stored ``rows``. Ended windows count as no
-        calls."""
+        """Returns the count at the time ``now`` from the stored ``rows``. For a window that has
+        ended, the count is 0."""
         seconds = now.timestamp()
         by_length = {row.seconds: row for row in rows}
         numbers, used = [], []
@@ -104,13 +104,14 @@ class CallCount(Struct, frozen=True):
         return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
 
     def binding(self, limits: RateWindows) -> int:
-        """Returns the position in WINDOW_SECONDS of the window with the fewest calls left; of
-        several, the longest."""
+        """Returns the position in WINDOW_SECONDS of the window with the fewest calls left; if there
+        are several, of the longest."""
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
     def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
-        """Raises LimitReached if a window is full, with the time until all have room again."""
+        """Raises LimitReached if a window is full. The error states the time until all windows have
+        room again."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if full:
             wait = max(_ends_in(place, self.at) for place in full)
@@ -128,8 +129,8 @@ def _most(limits: RateWindows) -> tuple[int, int, int]:
 
 
 class CountedCall:
-    """A call that the store counts by calling ``take``. After that, ``decision`` is the state of
-    the rate limit; before, it is None."""
+    """A call that the store counts by calling ``take``. ``decision`` is None until then; afterwards
+    it is the state of the rate limit."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -156,7 +157,7 @@ SHARE = 16
 
 class CallShare(CountedCall):
     """Calls that a process has counted in the store in advance and may admit without asking again.
-    ``left`` of them remain."""
+    ``left`` is the number of calls that remain."""
 
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
@@ -168,8 +169,8 @@ class CallShare(CountedCall):
         self._room = 0
 
     def take(self, usage: list[Usage]) -> list[Usage]:
-        """Reserves a new share; returns the stored counts ``usage`` plus its calls. Raises
-        LimitReached if a window is full."""
+        """Reserves a new share of calls; returns the stored counts ``usage`` plus the calls of the
+        share. Raises LimitReached if a window is full."""
         self._count = count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
@@ -180,8 +181,8 @@ class CallShare(CountedCall):
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """Admits one call of the share. None means that the store must be asked instead. Raises
-        LimitReached."""
+        """Admits one call of the share and returns the state of the rate limit. Returns None if the
+        store must be asked instead. Raises LimitReached."""
         seconds = self._clock.now().timestamp()
         if self._count is None or limits != self._limits:
             return None
@@ -196,7 +197,7 @@ class CallShare(CountedCall):
 
     @property
     def unused(self) -> list[Usage]:
-        """The calls of the share that were not admitted, by window."""
+        """The calls of the share that were not admitted, as one count for each window."""
         if not self.left or self._count is None:
             return []
         rows = self._count.rows(self.counted, self.rate_class)
@@ -237,8 +238,8 @@ class AddressMinutes:
 
 
 class RequestCounter:
-    """Counts authenticated requests by partner and UTC month. A killed process loses the last
-    second."""
+    """Counts authenticated requests by partner and UTC month. If a process is killed, its counts of
+    the last second are lost."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -260,8 +261,8 @@ class RequestCounter:
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
-        """Stores the counts made since the last call; counts that could not be stored are kept.
-        Raises StoreUnavailable."""
+        """Stores the requests counted since the last call. If it raises StoreUnavailable, counts
+        that were not stored are kept for the next call."""
         async with self._writing:
             for month in list(self._unwritten):
                 counts = self._unwritten.pop(month)
@@ -288,8 +289,8 @@ class RateLimiter:
         self._strangers = AddressMinutes()
 
     def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
-        """Returns a call that the store counts in the commit that carries it out; None if its class
-        has no limit for the caller."""
+        """Returns an object with which the store counts the call, in the same commit that carries
+        the call out. Returns None if the caller has no limit for ``rate_class``."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
@@ -347,8 +348,8 @@ class RateLimiter:
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Gives unused calls of every share back to the store. After StoreUnavailable, some may
-        stay counted."""
+        """Gives the unused calls of every share back to the store. If it raises StoreUnavailable,
+        some unused calls may stay counted."""
         shares = list(self._shares.values())
         self._shares.clear()
         await self._give_back(shares)
@@ -377,7 +378,7 @@ def _counted(caller: Caller) -> str:
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
     """Returns the caller's limits for a class of calls; None if there are none. A caller with only
-    ``partner-id`` has half of them."""
+    ``partner-id`` has half the usual limits."""
     limits = _of_key(caller.partner, rate_class)
     public = caller.key is None and not caller.pays
     return _halved(limits) if limits is not None and public else limits

@@ -38,8 +38,8 @@ _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
-    """The work that waits in the store. Ages are in seconds, 0 if nothing waits, None if this
-    process's clock is wrong. ``untold`` is about changes not yet sent on order streams.
+    """The work that waits in the store. ``overdue`` (oldest due order) and ``untold`` (oldest
+    change not sent on order streams) are ages in seconds: 0 if nothing waits, None if unknown.
     ``attended`` is True if a worker was seen lately."""
 
     overdue: float | None
@@ -48,9 +48,9 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What the readiness probe looks at. If the database did not answer, ``backlog`` is None, and
-    ``works`` and ``clock_is_right`` mean nothing. ``outgrown`` is True if the database belongs to a
-    newer release."""
+    """The state of the service that the readiness probe reports. If the database did not answer,
+    ``backlog`` is None, and ``works`` and ``clock_is_right`` mean nothing. ``outgrown`` is True if
+    the database belongs to a newer release."""
 
     backlog: Backlog | None
     outgrown: bool
@@ -85,8 +85,8 @@ class Standing(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """``ready``, ``degraded`` (some chain nodes do not answer, which is still usable) or
-        ``unready``."""
+        """``ready``, ``unready``, or ``degraded``: the service is usable, but some chain nodes do
+        not answer."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
         parts = (self.database, self.clock, self.worker)

@@ -138,8 +138,8 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """Adds to each field in the error the value sent for it (contract 3.2), and returns the
-    error."""
+    """Returns the error, after adding to each of its fields the value that was sent (contract
+    3.2)."""
     for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
         for path, problem in fields.items():
             fields[path] = problem.model_copy(update={"value": _sent(sent, path)})

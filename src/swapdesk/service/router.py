@@ -84,7 +84,7 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 class Seen(Struct):
     """What becomes known about a request while it is handled. ``admission`` is the state of the
-    rate limit, None if unknown. ``paid`` are headers about a payment."""
+    rate limit; None if unknown. ``paid`` holds the response headers about a payment."""
 
     call: Call
     dialect: Dialect
@@ -94,14 +94,14 @@ class Seen(Struct):
     paid: _Headers = ()
 
     def refused(self, error: ServiceError) -> None:
-        """Records the state of the rate limit if ``error`` is a full window; otherwise does
+        """Records the state of the rate limit if ``error`` is a LimitReached; otherwise does
         nothing."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
 
 
 class Found(Struct, frozen=True):
-    """The operation that a request's path and method name, and the path parameters as they were
+    """The operation of a request, found by path and method, with the path parameters as they were
     sent."""
 
     operation: Operation
@@ -127,7 +127,8 @@ class _Template(Struct, frozen=True):
 
 
 class Router:
-    """Finds the operation of a path under ``prefix``. Paths with fewer parameters come first."""
+    """Finds the operation of a path under ``prefix``. Paths with fewer parameters take
+    precedence."""
 
     def __init__(self, operations: Iterable[Operation], prefix: str) -> None:
         self._prefix = prefix
@@ -278,8 +279,8 @@ class Surface:
     async def _stream_paid(
         self, scope: Scope, sent_by: dict[str, str], seen: Seen
     ) -> Caller | None:
-        """Takes the payment for an order stream and returns the payer. None if there are
-        credentials, or payments are not accepted."""
+        """Takes the payment for an order stream and returns the payer. Returns None if the request
+        has credentials or payments are not accepted."""
         if not self._is_paid(PriceTier.STATUS, sent_by):
             return None
         _no_parameters(scope["query_string"])
@@ -385,7 +386,7 @@ class Surface:
 
     async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
         """Returns the handler's answer to a call that may begin an exchange. The call is counted
-        only if it does."""
+        only if an exchange begins."""
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
             result = await self._done(match, caller, request, seen, begins)
@@ -443,8 +444,8 @@ class Surface:
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
         """Reserves the payment and yields the payer. If the ``async with`` block ends normally, the
-        payment is settled; if it raises, the payment can be used again. Raises PaymentNeeded. After
-        a failed settlement the answer must be withheld."""
+        payment is settled; if the block raises, the payment can be used again. Raises
+        PaymentNeeded. If the settlement fails, the answer must be withheld."""
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
@@ -467,8 +468,8 @@ class Surface:
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
-        """Returns the body and delivery of a webhook request with a valid signature. A request with
-        a wrong one counts against the rate limit of its address."""
+        """Returns the body and delivery of a webhook request with a valid signature. A refused
+        request counts against the rate limit of its address."""
         try:
             source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)
@@ -514,8 +515,8 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """Returns the headers that tell who sent a request, by lower-case name. Repeated ones are
-    joined, so that two credentials are refused as invalid."""
+    """Returns the headers that tell who sent a request, by lower-case name. Repeated headers are
+    joined, so that a request with two credentials is refused as invalid."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
         header = _SAYS_WHO.get(name)

@@ -33,9 +33,9 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Scans tokens for security and shares the verdicts among processes. Without ``scanner``
-    nothing is scanned. An expired verdict is used until there is a newer one; ``expires_at`` shows
-    its age."""
+    """Scans tokens for security and shares the verdicts among processes. If ``scanner`` is None,
+    nothing is scanned. An expired verdict is used until there is a newer verdict; ``expires_at``
+    shows its age."""
 
     def __init__(
         self, catalog: ServiceCatalog, store: Store, scanner: TokenScanner | None, clock: Clock

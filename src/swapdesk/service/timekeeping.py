@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 
 
 class Timekeeper:
-    """Knows whether this process's clock agrees with the database's, within ``tolerance``. If that
-    is None, this is the service's only process, and its clock counts as right."""
+    """Knows whether this process's clock agrees with the database's, within ``tolerance``. If
+    ``tolerance`` is None, this is the service's only process, and its clock counts as right."""
 
     def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
         self._store = store
@@ -56,8 +56,8 @@ class Timekeeper:
             self._right.set()
 
     async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
-        """Runs ``part`` while the clock is right, and anew once it is right again. Returns when
-        ``part`` ends by itself."""
+        """Runs ``part`` while the clock is right. Cancels ``part`` when the clock is wrong, and
+        runs it anew once the clock is right again. Returns when ``part`` ends by itself."""
         while True:
             await self._right.wait()
             running = asyncio.ensure_future(part())

@@ -47,8 +47,8 @@ class Delivery(Struct, frozen=True):
 
 
 class Webhooks:
-    """Checks webhook events, and wakes ``worker`` or ``bundles`` for them. ``secrets`` are signing
-    secrets by source."""
+    """Checks webhook events, and wakes the part that handles them: ``bundles`` for events from the
+    bundler, ``worker`` for all others. ``secrets`` are signing secrets by source."""
 
     def __init__(
         self,
@@ -95,8 +95,9 @@ class Webhooks:
         return claimed
 
     async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
-        """Wakes the worker, or the watch of bundles, for the event; does nothing for a repeated
-        event. Raises VALIDATION_ERROR if body and header name different ids."""
+        """Wakes the part that handles the event: the BundleWatch for an event from the bundler, the
+        worker for any other. Ignores a repeated event. Raises VALIDATION_ERROR if body and header
+        state different ids."""
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
         ends = delivery.ends + timedelta(seconds=1)

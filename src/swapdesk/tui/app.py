@@ -56,15 +56,15 @@ QUITS = "q quits."
 
 
 def brief_warning(warning: str) -> str:
-    """Returns the first sentence of ``warning`` up to the word "and", for narrow screens, followed
-    by ``q quits.``"""
+    """Returns a short form of ``warning`` for narrow screens: its first sentence, cut before the
+    word "and", followed by ``q quits.``"""
     first, dot, _ = warning.partition(".")
     return f"{first.partition(' and ')[0]}{dot} {QUITS}"
 
 
 class LeavingGuard:
-    """Decides whether the key ``q`` may leave the desk. While something is open, only a second
-    ``q`` within :data:`AGAIN_SECONDS` leaves."""
+    """Decides whether the key ``q`` may leave the desk. If there is a warning, the first ``q``
+    shows it. A second ``q`` within :data:`AGAIN_SECONDS` leaves the desk."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -140,7 +140,7 @@ class TapePlayer(Protocol):
         """Connects the player to ``app``. Returns the keyword arguments for ``app.run``."""
 
     def keeps(self, event: KeyPressed | Paste) -> bool:
-        """Returns True if the desk must not get this key or paste of the user."""
+        """Returns True if ``event`` is a key or paste of the user that the desk must not get."""
 
 
 class DeskApp(SafeApp[int]):

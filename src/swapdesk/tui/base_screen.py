@@ -55,15 +55,15 @@ Working = list[tuple[Verb, CommandState]]
 
 
 def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
-    """Returns the verbs (commands with keys) of a screen: ``own``, then those that work on every
-    screen, unless ``own`` has one with the same id."""
+    """Returns ``own``, followed by the verbs (commands with keys) that every screen has. A verb in
+    ``own`` replaces the common verb with the same id."""
     taken = {verb.id for verb in own}
     return (*own, *(verb for verb in everywhere_commands() if verb.id not in taken))
 
 
 class ScreenVerbs:
-    """The verbs (commands with keys) of one screen. ``standings`` returns their present states,
-    ``keymap`` the user's keys by verb id."""
+    """The verbs (commands with keys) of one screen. The function ``standings`` returns their
+    present states, and ``keymap`` returns the user's keys by verb id."""
 
     def __init__(
         self,
@@ -86,8 +86,8 @@ class ScreenVerbs:
         return [(verb, state) for verb, state in states if not state.hidden]
 
     def keys(self, verb: Verb) -> list[str]:
-        """Returns the keys of ``verb`` by Textual's names: those that the user configured,
-        otherwise the usual ones."""
+        """Returns the keys of ``verb`` by Textual's names: the keys that the user configured,
+        otherwise the usual keys."""
         return split_keys(self._keymap().get(verb.id, verb.key))
 
     @cached_property
@@ -148,8 +148,8 @@ class ScreenVerbs:
         return [*verbs, *others, *themes]
 
     def shown_key(self, verb: Verb) -> str:
-        """Returns the key of ``verb`` as it is drawn, for example ``esc``: the user's own key or
-        else the usual one."""
+        """Returns the key of ``verb`` as it is drawn, for example ``esc``. It is the key that the
+        user configured, otherwise the usual key."""
         return self._configured_key(verb) or verb.shown_key
 
     def _configured_key(self, verb: Verb) -> str:
@@ -166,8 +166,8 @@ OTHER_STEP = "The step changed under the key. Nothing was done."
 
 
 class StillnessGuard(Struct):
-    """Decides whether a key that moves money works. For :data:`STILL_SECONDS` after each call of
-    :meth:`changed` it does not."""
+    """Decides whether a key that moves money works. After each call of :meth:`changed`, such a key
+    does not work for :data:`STILL_SECONDS`."""
 
     clock: Clock
     step: str = ""
@@ -220,7 +220,7 @@ WARNING_SECONDS = 10.0
 
 class DeskScreen(Screen[None]):
     """The base of a screen. A subclass lists its commands in ``VERBS`` and has a ``do_*`` method
-    for each."""
+    for each command."""
 
     VERBS: ClassVar[tuple[Verb, ...]] = ()
     _verbs_here: ClassVar[tuple[Verb, ...]] = ()
@@ -254,7 +254,7 @@ class DeskScreen(Screen[None]):
 
     def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
         """Makes the key bindings, or none if ``bare`` is True. Raises TypeError if a verb acts on
-        :attr:`current` but the class does not define it."""
+        :attr:`current` but the class does not define this property."""
         if not bare:
             if cls.current is DeskScreen.current and any(verb.current for verb in cls.VERBS):
                 raise TypeError(f"{cls.__name__} has verbs of a subject and no current one")
@@ -288,8 +288,8 @@ class DeskScreen(Screen[None]):
     # what a subclass fills in
 
     def compose_body(self) -> Iterable[Widget]:
-        """Returns the widgets of the body. Each widget itself leaves a margin of two cells at its
-        sides."""
+        """Returns the widgets of the body. Each widget draws its own margin of two cells at the
+        left and the right."""
         return ()
 
     def compose_side(self) -> Iterable[Widget]:
@@ -303,8 +303,8 @@ class DeskScreen(Screen[None]):
         return self._verbs_here
 
     def standings(self) -> Standings:
-        """Returns what verbs cost, why they are locked, or that they are hidden. Verbs that are
-        missing from the result work."""
+        """Returns the present states of verbs: their cost, why they are locked, or that they are
+        hidden. A verb that is missing from the result works."""
         return {}
 
     @property
@@ -329,7 +329,8 @@ class DeskScreen(Screen[None]):
         return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
-        """Returns the verbs in the footer with their present states. The first is the main one."""
+        """Returns the verbs in the footer with their present states. The first verb is the main
+        one."""
         return [(verb, standing) for verb, standing in self.verbs.working() if verb.in_footer]
 
     # verbs
@@ -343,8 +344,8 @@ class DeskScreen(Screen[None]):
         return not self.standing_of(verb).hidden
 
     async def action_command(self, name: str) -> None:
-        """Carries out the verb with the id ``name``. If it is locked, or moves money while the
-        screen has just changed, only a notice says why."""
+        """Carries out the verb with the id ``name``. Shows only a notice if the verb is locked, or
+        if it moves money and the screen has just changed."""
         verb = self.verbs.named(name)
         if verb is None:
             return
@@ -422,7 +423,7 @@ class DeskScreen(Screen[None]):
         urgent: bool = False,
     ) -> None:
         """Shows ``Funds <where>`` and ``Next <next_>`` on the money line, or the short texts on
-        narrow screens."""
+        narrow screens. ``urgent`` draws the next step in bold."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def refresh_keys(self) -> None:
@@ -432,8 +433,8 @@ class DeskScreen(Screen[None]):
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
-        """Records that a money key now does ``step``, something else than before. The key then does
-        not work for 0.3 s."""
+        """Records that the key that moves money now does something else, named ``step``. The key
+        then does not work for 0.3 s."""
         self.guard.changed(step)
         self.refresh_keys()
 
@@ -447,7 +448,7 @@ class DeskScreen(Screen[None]):
         keep: bool = True,
     ) -> None:
         """Shows ``text`` as a notice, or ``short`` if there is no room. ``keep`` adds the notice to
-        the log. :meth:`settle_notice` clears it once its subject is no longer ``about``."""
+        the log. ``about`` is the subject of the notice, for :meth:`settle_notice`."""
         self._notice_about = about
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:

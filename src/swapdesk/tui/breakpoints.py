@@ -21,7 +21,7 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium")
 
 
 def classes_at(width: int, height: int) -> dict[str, bool]:
-    """Returns all style classes that depend on the terminal's size, with True for those that
+    """Returns all style classes that depend on the terminal's size, with True for the classes that
     apply."""
     classes: dict[str, bool] = {}
     for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
@@ -31,8 +31,8 @@ def classes_at(width: int, height: int) -> dict[str, bool]:
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
-    """Rebinds the commands of ``screen`` to the keys in ``keymap``, by command id.
-    ``App.set_keymap`` applies them too late for a focused text field (Textual 8.2.8)."""
+    """Rebinds the commands of ``screen`` to the keys in ``keymap``, by command id. With
+    ``App.set_keymap``, the new keys come too late for a focused text field (Textual 8.2.8)."""
     merged = type(screen)._merged_bindings
     if keymap and merged is not None:
         screen._bindings = merged.copy()

@@ -139,8 +139,8 @@ class CellCompositor(Compositor):
     """Textual's compositor with updates that write few bytes."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[Rendered]:
-        """Limits the rendered rows to those that ``crop`` touches; Textual 8.2.8 would render all
-        of them."""
+        """Returns the rendered rows, but only the rows that ``crop`` touches; Textual 8.2.8 would
+        render all of them."""
         if crop is None:
             yield from super()._get_renders()
             return

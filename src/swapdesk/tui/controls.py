@@ -29,7 +29,8 @@ class PageNavigation(Protocol):
 
 
 class Creates(Protocol):
-    """Creates the orders of single exchanges and pays deposits from the sandbox's faucet."""
+    """The controller that creates the orders of single exchanges and pays deposits from the
+    sandbox's faucet."""
 
     def create(self, intent: Intent) -> bool: ...
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool: ...
@@ -56,7 +57,7 @@ class Signings(Protocol):
 
 
 class Batches(Protocol):
-    """The batch (a file with many recipients) that this run works on, also while its page is
+    """The batch (a file with many recipients) of this run. The run keeps it while its page is
     closed."""
 
     planner: BatchPlanner | None
@@ -74,7 +75,8 @@ class Batches(Protocol):
 
 
 class DeskControls(Protocol):
-    """The application as a page sees it: its controllers, and what else a page may call."""
+    """The application as a page sees it: its controllers, its log of notices, and the methods that
+    a page may call."""
 
     notices: NoticeLog
 

@@ -22,8 +22,8 @@ _PAIR = re.compile(r"(?i)\b(bearer|basic)\s+\S+")
 
 
 def redacted(text: str) -> str:
-    """Returns ``text`` with :data:`REDACTED` in place of values named as a key, token, password or
-    similar, and of hexadecimal numbers of 64 or more digits."""
+    """Returns ``text`` with :data:`REDACTED` in place of secrets: values labelled as a key, token,
+    password or similar, and hexadecimal numbers of 64 or more digits."""
     text = _NAMED.sub(rf"\1\2{REDACTED}", text)
     text = _PAIR.sub(rf"\1 {REDACTED}", text)
     return _RAW_KEY.sub(REDACTED, text)

@@ -33,8 +33,8 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class GlyphSet(Enum):
-    """The two sets of glyphs. Each value is a value of the setting ``glyphs`` in the configuration
-    file."""
+    """The two sets of glyphs. The value of each member is the word for it in the setting ``glyphs``
+    of the configuration file."""
 
     UNICODE = "unicode"
     ASCII = "ascii"
@@ -74,8 +74,8 @@ _TWO_CELLS = {BECOMES: "->", CUT: ".."}
 
 
 def ascii_forms(text: str) -> list[str]:
-    """Returns the ASCII form of each character of a row. Joined, the forms are as wide as the
-    row."""
+    """Returns the ASCII form of each character of ``text``, a row. A form may be empty or longer,
+    but all forms together are as wide as the row."""
     forms = [_ONE_CELL.get(char, char) for char in text]
     taken = 0
     for at, char in enumerate(text):
@@ -124,8 +124,8 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 
 
 def wanted_set(configured: str) -> GlyphSet:
-    """Returns the set named ``configured``, or for any other value the one that the terminal's
-    locale can display."""
+    """Returns the set named ``configured``. For any other value, returns the set that the
+    terminal's locale can display."""
     return next((known for known in GlyphSet if known.value == configured), automatic_set())
 
 

@@ -37,8 +37,8 @@ handled (``said``), or the page that it opened is in view (``opened``)."""
 
 
 class KeyTaken(Message):
-    """Reports that a key has reached a stage. Its widget has by then handled everything that was
-    posted to it earlier."""
+    """Reports that the key with the number ``turn`` has reached ``stage``. By then the widget has
+    handled everything that was posted to it earlier."""
 
     def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class KeyTaken(Message):
 
 
 class KeyInProgress(Struct, frozen=True):
-    """A key or paste that was given out but has not had its full effect yet."""
+    """A key or paste that was passed to a widget but has not had its full effect yet."""
 
     turn: int
     event: Event
@@ -60,7 +60,7 @@ class KeyInProgress(Struct, frozen=True):
 
 
 class KeyQueue:
-    """The queue of keys and pastes, which hands out one at a time."""
+    """The queue of keys and pastes. It hands out one key or paste at a time."""
 
     def __init__(
         self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]
@@ -81,8 +81,8 @@ class KeyQueue:
         return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
-        """Accepts a key or paste from Textual. A new event joins the queue; one that a widget
-        returned unused goes to the key bindings."""
+        """Accepts a key or paste from Textual. Puts a new event into the queue. Passes an event
+        that a widget did not use to the key bindings."""
         if event.is_forwarded:
             await self._give_out(event)
             given = self._given

@@ -29,8 +29,8 @@ MaskEdit = tuple[int, int, str]
 
 
 def even(text: str, hidden: str) -> list[MaskEdit]:
-    """Returns the edits that replace every amount in ``text`` by :data:`DOTS`, from left to right.
-    In ``hidden``, each character of an amount is ``HIDDEN``."""
+    """Returns the edits, from left to right, that replace each amount in ``text`` by :data:`DOTS`.
+    ``hidden`` is ``text`` with each character of an amount replaced by ``HIDDEN``."""
     edits: list[MaskEdit] = []
     owed, gap = 0, None
     """Cells by which the edits make the line too long, and the last gap or None."""
@@ -51,8 +51,8 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Appends an edit that makes the line ``owed`` cells shorter in ``gap``, or longer if ``owed``
-    is negative. Returns how many cells could not be removed."""
+    """Appends an edit that shortens the line by ``owed`` cells in ``gap``, or lengthens the line if
+    ``owed`` is negative. Returns how many cells could not be removed."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -75,8 +75,8 @@ KEPT = 4
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
-    """Returns ``line`` with its amounts and addresses hidden behind dots. It may grow by ``room``
-    cells."""
+    """Returns ``line`` with its amounts and addresses replaced by dots. The result may be wider
+    than ``line`` by up to ``room`` cells."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -117,8 +117,8 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _by_columns(line: Line, hidden: str) -> str:
-    """Returns ``hidden`` corrected for cells of a table: counts are shown, and amounts are hidden
-    whole, because the place of a number would tell its size."""
+    """Returns ``hidden`` corrected for table cells. Counts are shown. A cell with an amount is
+    hidden as a whole, because the position of a number would reveal its size."""
     at = 0
     for span in line:
         size = len(span.text)

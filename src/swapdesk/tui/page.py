@@ -128,8 +128,8 @@ class Page(DeskScreen):
         """Redraws what changes with time. It is called once a second while the page is in view."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        """Called on the page in view when the orders with the service ids ``ids`` changed, or with
-        no ids when the order stream or a create request changed."""
+        """Called on the page in view when the orders with the service ids ``ids`` changed. Empty
+        ``ids`` mean that the order stream or a create request changed."""
 
     def swaps_changed(self) -> None:
         """Called on the page in view when a swap that is being signed made a step, needs the user,
@@ -141,21 +141,21 @@ class Page(DeskScreen):
 
     def see_moves(self) -> None:
         """Calls :meth:`balances_changed` if money of the user's own wallet moved since this page
-        was last told."""
+        last checked."""
         if self._moves != self.session.moves:
             self._moves = self.session.moves
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """Records that this page may fill the sandbox's wallet, so that other pages read their
-        balances again."""
+        """Records that this page may put money into the sandbox's wallet. Other pages then read
+        their balances again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
 
     def tells_end_of(self, signing: SigningSession[Any]) -> bool:
-        """Returns True if this page itself shows why ``signing`` failed, so that no notice is
-        needed."""
+        """Returns True if this page itself shows why ``signing`` failed. No notice is shown
+        then."""
         return False
 
     def show(self) -> None:
@@ -174,9 +174,9 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Awaits ``question`` in a worker and passes its result to ``answered``. A new call cancels
-        the worker of the same ``group``. ``failed`` gets a ClientError or an error in ``failures``;
-        without ``failed``, a ClientError becomes a notice."""
+        """Awaits ``question`` in a worker and calls ``answered`` with its result, or ``failed``
+        with a ClientError or an error in ``failures``. A new call cancels the worker of the same
+        ``group``. Without ``failed``, a notice shows the error."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -205,7 +205,7 @@ class Page(DeskScreen):
         hears(answer)
 
     def work_failed(self, group: str) -> None:
-        """Called when an unexpected error stopped the worker of ``group``, so that no answer will
+        """Called when the worker of ``group`` stopped with an unexpected error. No answer will
         come."""
         self.fetching.discard(group)
         self.show()
@@ -215,8 +215,8 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """Returns what notices of this page refer to now, such as a row, or None. A notice is
-        cleared when this changes."""
+        """Returns the present subject of this page's notices, such as a row, or None. When the
+        subject changes, the notice is cleared."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
@@ -240,15 +240,16 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """Sets what a key that moves money would do now. If that is new, the key does not work for
-        0.3 s."""
+        """Sets ``step``, the present action of the key that moves money. If the action is new, the
+        key does not work for 0.3 s."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Redraws the header. With ``idle``, a header in which only ages changed stays as it is."""
+        """Redraws the header. If ``idle`` is True and only ages in the header changed, the old
+        header stays."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -273,8 +274,8 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """Returns ``state`` with the wallet's lock in place of the remaining API calls: how long it
-        stays unlocked, or ``shut``."""
+        """Returns ``state`` with the wallet's lock in place of the remaining API calls. The text
+        says how long the wallet stays unlocked; for a locked wallet it is ``shut``."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -287,8 +288,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Shows ``question``, which the user confirms by typing a phrase. Calls ``answered`` in any
-        case, then ``agreed`` if the phrase was typed."""
+        """Shows ``question``, which the user confirms by typing a phrase. When the question is
+        closed, calls ``answered`` and then, if the phrase was typed, ``agreed``."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -304,7 +305,8 @@ class Page(DeskScreen):
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
     """Returns what the header shows about API calls of one kind: the rate limit with the fewest
-    calls left, or else the calls of this hour. None if there is neither."""
+    calls left or, without a limit, the number of calls this hour. None if there is nothing to
+    show."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:

@@ -42,8 +42,8 @@ def role_style(app: App[object], role: str, bold: bool = False) -> Style:
 
 
 def selected_style(app: App[object]) -> Style:
-    """Returns the style to add to a selected row: its background or, in themes of the terminal's
-    colours, reversed colours."""
+    """Returns the style to add to a selected row: a background or, in themes that use the
+    terminal's own colours, reversed colours."""
     return _ground(app.theme_variables["panel"])
 
 
@@ -55,8 +55,8 @@ def body_style(app: App[object]) -> Style:
 
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
-    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``, with
-    amounts masked if the user hides them."""
+    """Returns ``line`` painted as a strip of exactly ``width`` cells, over the style ``base``.
+    Amounts are masked if the user hides amounts."""
     privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         # Its patterns are compiled once somebody hides amounts, and not for the first frame.

@@ -85,8 +85,8 @@ PATIENCE_SECONDS = 1.5
 
 
 class KeyRest:
-    """Waits for pauses between key presses, for at most ``patience`` seconds of the event loop in
-    total. :meth:`key` is called at every key."""
+    """Waits for pauses between key presses. All waits together take at most ``patience`` seconds of
+    the event loop. Call :meth:`key` at every key press."""
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest
@@ -110,7 +110,7 @@ class KeyRest:
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
     """Imports ``modules`` in a thread, each in a pause between keys. Skips a module that does not
-    exist. Raises ImportError if one cannot be loaded."""
+    exist. Raises ImportError if a module cannot be loaded."""
     for name in modules:
         await rest.wait()
         with contextlib.suppress(ModuleNotFoundError):
@@ -121,8 +121,8 @@ PHRASE = "live"
 
 
 class LiveGuard:
-    """Records whether the user still has to agree to real money by typing a word: once per run on a
-    live service, never in the sandbox."""
+    """Records whether the user still has to type a word to agree to real money. This is necessary
+    once per run on a live service, and never in the sandbox."""
 
     def __init__(self, live: bool) -> None:
         self.asks = live
@@ -241,8 +241,8 @@ class Session:
         return self.phase == "ready" and self.link is not None
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Opens the desk and connects it; calls ``changed`` after each step. Returns False after an
-        expected failure, with its cause in ``reason``; raises any other."""
+        """Opens the desk and connects it. Calls ``changed`` after each step. After an expected
+        failure, stores the cause in ``reason`` and returns False. Raises any other error."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)

@@ -19,8 +19,9 @@ GAP = 2
 
 
 class Span(Struct):
-    """A piece of text in one role, a named colour of ``themes/README.md``. ``amount`` marks a table
-    cell that is masked as a whole if the user hides amounts; ``count`` marks one that never is."""
+    """A piece of text in one role, which is a named colour of ``themes/README.md``. If the user
+    hides amounts, a table cell with ``amount`` is masked as a whole, and a cell with ``count`` is
+    never masked."""
 
     text: str
     role: str = "foreground"
@@ -81,8 +82,8 @@ def ascii_line(line: Line) -> Line:
 
 
 def cut(content: LineLike, width: int) -> Line:
-    """Returns ``content``, shortened to ``width`` cells with ``…`` if it does not fit. Not for
-    numbers, which would lose digits."""
+    """Returns ``content``, shortened to ``width`` cells with ``…`` if it does not fit. Numbers must
+    not be shortened this way, because they would lose digits."""
     line = line_of(content)
     if width_of(line) <= width:
         return line
@@ -167,7 +168,8 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 
 def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Returns two blocks of rows side by side. ``width`` is that of ``left``."""
+    """Returns the rows of ``left`` and ``right`` side by side. The rows of ``left`` are padded to
+    ``width`` cells."""
     none: Line = []
     return [
         [*row, Span(" " * (width - width_of(row))), *other] if other else list(row)

@@ -94,8 +94,8 @@ def way_of(environ: Mapping[str, str] | None = None) -> Way:
 
 
 def wrapped_copy(value: str, way: Way) -> str:
-    """Returns the escape sequence that copies ``value`` through tmux or screen, in addition to the
-    plain one. Empty if ``way`` is neither."""
+    """Returns the escape sequence that copies ``value`` through tmux or screen. It is sent in
+    addition to the plain sequence. Empty if ``way`` is neither of these programs."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     if way == "tmux":
@@ -108,8 +108,8 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = "direct") -> str:
-    """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. A value of
-    several words is not shown."""
+    """Returns the notice that ``value`` was copied, as ``Copied address rEb8 … uaLh``. If the value
+    has several words, the notice has only the label."""
     groups = address_groups(value)
     said = f"Copied {label} {value}"
     if len(value.split()) > 1:
@@ -137,8 +137,8 @@ _TMUX_FROM = (3, 4)
 
 
 def draws_links(environ: Mapping[str, str]) -> bool:
-    """Returns True if the terminal is known to draw links (OSC 8). ``FORCE_HYPERLINK`` decides
-    alone if it is ``0`` or ``1``."""
+    """Returns True if the terminal is known to draw links (OSC 8). The variable ``FORCE_HYPERLINK``
+    overrides this with ``0`` (False) or ``1`` (True)."""
     said = environ.get("FORCE_HYPERLINK", "")
     if said in ("0", "1"):
         return said == "1"
@@ -169,8 +169,8 @@ out and say so."""
 
 
 class PasteGuard:
-    """Replaces escape characters inside a paste, so that it cannot act as keys. The input may come
-    in pieces of any size."""
+    """Replaces escape characters inside a paste, so that the pasted text cannot act as keys. The
+    input may come in pieces of any size."""
 
     def __init__(self) -> None:
         self._inside = False
@@ -201,8 +201,9 @@ class PasteGuard:
         return data[:cut], data[cut:]
 
     def _within(self, data: str) -> tuple[str, str]:
-        """Splits input that begins inside a paste after its first escape character, which is
-        replaced, or after the sequence that ends the paste."""
+        """Splits ``data``, which begins inside a paste, after its first escape character or after
+        the sequence that ends the paste. Returns the first part, with that escape character
+        replaced, and the rest."""
         head, escape, rest = data.partition(ESCAPE)
         tail = escape + rest
         if not escape:
@@ -220,8 +221,8 @@ class PasteGuard:
 
 
 def _ends_again(data: str) -> bool:
-    """Returns True if ``data``, the input after the end sequence of a paste, has another end
-    sequence before a new paste starts."""
+    """Returns True if ``data``, the input after the end sequence of a paste, has a second end
+    sequence before the next paste starts."""
     return END in data.partition(START)[0]
 
 
@@ -301,7 +302,8 @@ class ControlFilter(LineFilter):
 
 
 class FilterChain(LineFilter):
-    """Several filters as one, so that Textual's cache is consulted once per line."""
+    """Applies several filters as one filter, so that Textual consults its cache only once per
+    line."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
         super().__init__()
@@ -372,7 +374,7 @@ class SafeApp(App[ReturnType]):
         pause: bool = False,
     ) -> Timer:
         """Starts a timer that always fires. Textual's own timer never fires if its time passes
-        before it begins to wait."""
+        before the timer begins to wait."""
         timer = super().set_timer(delay, callback, name=name, pause=pause)
         timer._skip = False
         return timer
@@ -419,8 +421,8 @@ class SafeApp(App[ReturnType]):
         return changed
 
     def reload_palettes(self) -> None:
-        """Reads all palettes again and redraws in the chosen one or, if it is gone, in the default
-        one."""
+        """Reads all palettes again and redraws the application in the chosen theme. If that theme
+        is gone, the default theme is used."""
         before, self._palettes = self._palettes, load_palettes(self._user_themes, self._theme_file)
         for palette in self._palettes.themes.values():
             self.register_theme(palette)
@@ -439,7 +441,7 @@ class SafeApp(App[ReturnType]):
     # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
-        """Sets the user's keys by command id. ``commands.keymap`` must have checked them. They
+        """Sets the user's keys by command id. ``commands.keymap`` must have checked the keys. They
         apply to screens that are opened afterwards."""
         self.keymap = dict(keymap)
 
@@ -453,8 +455,8 @@ class SafeApp(App[ReturnType]):
         markup: bool = False,
         keep: bool = True,
     ) -> None:
-        """Shows ``message`` as a notice, without interpreting markup. ``keep`` adds it to the log
-        of notices."""
+        """Shows ``message`` as a notice, without interpreting markup. ``keep`` adds the notice to
+        the log of notices."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
             show(message, severity, keep=keep)
@@ -464,8 +466,8 @@ class SafeApp(App[ReturnType]):
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
-        """Shows the first problem of the user's files and how many more there are. All are added to
-        the log of notices."""
+        """Shows the first problem of the user's files and how many more there are. All problems are
+        added to the log of notices."""
         if not problems:
             return
         for problem in problems:

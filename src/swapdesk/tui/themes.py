@@ -39,8 +39,8 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Reads the desk's palettes, those in ``user_folder`` and ``theme_file``, and completes their
-    colours. Raises FileNotFoundError if the desk's palettes are not installed."""
+    """Reads the desk's palettes, the palettes in ``user_folder``, and the file ``theme_file``.
+    Completes their colours. Raises FileNotFoundError if the desk's palettes are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {
@@ -91,8 +91,8 @@ _KEPT = {(style.color, style.bgcolor) for style in (INK, BLACK, WHITE)}
 
 
 class NoColorButInk(NoColor):
-    """Removes colours, for ``NO_COLOR``, but leaves QR codes black on white, which would be
-    unreadable otherwise."""
+    """Removes all colours for ``NO_COLOR``, except the black on white of QR codes, which would
+    otherwise be unreadable."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         bare = super().apply(segments, background)

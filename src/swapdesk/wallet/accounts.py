@@ -95,7 +95,8 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
 
     def first(self, kind: Kind | None, named: str = "") -> Account | None:
         """Returns the first account of ``kind`` whose name or address equals ``named``, ignoring
-        case; an empty ``named`` fits any account. None if none fits."""
+        case. An empty ``named`` means any account. None if no account matches or ``kind`` is
+        None."""
         own = (account for account in self.accounts if account.kind is kind)
         wanted = named.lower()
         return next(
@@ -109,8 +110,8 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImportChoice(Struct, frozen=True, forbid_unknown_fields=True):
-    """An address that an imported secret leads to. ``path`` is the derivation path for a mnemonic,
-    otherwise None."""
+    """An address that can be imported from a secret. ``path`` is the derivation path if the secret
+    is a mnemonic, otherwise None."""
 
     kind: Kind
     address: str
@@ -126,8 +127,8 @@ AUTO_LOCK_SECONDS = 900.0
 
 
 def has_smart_accounts(*, live: bool) -> bool:
-    """True if smart accounts can pay several deposits in one transaction, which is so in the
-    sandbox only."""
+    """True if smart accounts can pay several deposits in one transaction: in the sandbox, but not
+    in a live profile."""
     return not live
 
 
@@ -143,7 +144,7 @@ class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
-    """The wallet of one profile and everything that the agent is told about it. None of this can
+    """The data that the agent receives when it opens the wallet of one profile. No value here can
     weaken the agent's rules on contracts and documents."""
 
     directory: str

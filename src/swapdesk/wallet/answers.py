@@ -111,7 +111,7 @@ class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
     """The effects that a transaction would have at block ``height``. ``failure`` is the contract's
-    error message, None if it succeeds."""
+    error message, None if the transaction would succeed."""
 
     PRINTED: ClassVar = {
         "height": "height", "gas": "gas", "failure": "failure", "changes": "changes",
@@ -136,7 +136,7 @@ class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Review(Struct, frozen=True, forbid_unknown_fields=True):
     """The agent's verdict on a payload. A finding of severity REFUSE makes signing impossible.
-    ``phrase`` has to be typed to agree; None if a plain yes is enough."""
+    ``phrase`` is the text that the user must type to consent, None if a plain yes is enough."""
 
     PRINTED: ClassVar = {
         "title": "title", "digest": "digest", "refused": "refused", "phrase": "phrase",
@@ -186,8 +186,8 @@ _WORDS: Mapping[State, TransactionWord] = {
 
 
 class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
-    """A transaction that the wallet signed. ``nonce`` is None on Solana, ``last_valid_height`` on
-    EVM chains. ``replaces`` is the hash of the transaction whose nonce is reused, otherwise
+    """A transaction that the wallet signed. ``nonce`` is None on Solana; ``last_valid_height`` is
+    None on EVM chains. ``replaces`` is the hash of the transaction whose nonce is reused, otherwise
     None."""
 
     PRINTED: ClassVar = {
@@ -239,8 +239,8 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(Struct, frozen=True, forbid_unknown_fields=True):
-    """A signature of typed data or of a UserOperation, in 0x-hex (r, s, v of 27 or 28). ``taken``
-    is the most, in base units, that all signatures for the intent allow to be taken."""
+    """A signature of typed data or of a UserOperation, in 0x-hex (r, s, and v of 27 or 28).
+    ``taken`` is the most, in base units, that all signatures under the intent together can take."""
 
     digest: str
     signature: str
@@ -252,8 +252,8 @@ MAX_ASSETS = 500
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):
-    """A token balance: ``units`` in base units, None if the contract did not answer properly.
-    ``asset`` has the decimals that the chain states."""
+    """The balance of one token. ``units`` are base units, None if the contract did not answer
+    properly. ``asset`` has the decimals that the chain states."""
 
     asset: Asset
     units: int | None
@@ -268,8 +268,9 @@ class Balances(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
-    """An approval: ``spender`` may take ``units`` (base units) at any time. ``venue`` is the
-    provider's code, None if unknown. Only approvals through Permit2 have an end, ``ends``."""
+    """An approval: ``spender`` may take up to ``units`` base units at any time. ``venue`` is the
+    provider's code, None if unknown. ``ends`` is None unless the approval was given through
+    Permit2."""
 
     PRINTED: ClassVar = {
         "token": "token.contract", "symbol": "token.symbol", "spender": "spender",
@@ -296,7 +297,7 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
-    """The approvals of one account on one chain. If ``complete`` is False, approvals of unknown
+    """The approvals of one account on one chain. If ``complete`` is False, approvals for unknown
     contracts may be missing."""
 
     allowances: tuple[Allowance, ...]

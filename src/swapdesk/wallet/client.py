@@ -80,8 +80,8 @@ _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 class WalletClient:
     """One agent process with the wallet of one profile. ``gone`` is the error that ended the agent,
-    None while it runs. Every request raises AgentGone if the process ended, and Refused if the
-    agent refuses or cannot read the chain."""
+    None while it runs. Requests may raise AgentGone if the process ended, and Refused if the agent
+    refuses or cannot read the chain."""
 
     def __init__(
         self,
@@ -111,9 +111,9 @@ class WalletClient:
         on_locked: Callable[[], None] = lambda: None,
         program: Sequence[str] = AGENT,
     ) -> WalletClient:
-        """Starts an agent and opens the wallet, still locked. ``on_locked`` is called if the agent
-        locks the wallet unasked. Raises AgentMissing, and Refused if the wallet is not safe to
-        open."""
+        """Starts an agent and opens the wallet, with all keys locked. ``on_locked`` is called when
+        the agent locks the keys without a request. Raises AgentMissing if no agent could be
+        started, Refused if the wallet is not safe to open."""
         agent = await cls._started(on_locked, program)
         try:
             await agent._is_ready()
@@ -280,8 +280,8 @@ class WalletClient:
     async def unlock(
         self, passphrase: Secret, addresses: Sequence[str] | None = None
     ) -> tuple[UnusableKey, ...]:
-        """Unlocks the keys of ``addresses``, or all if None. Returns the keys that did not open,
-        with reasons. Raises WrongPassphrase if none opened."""
+        """Unlocks the keys of ``addresses``, or all keys if None. Returns the keys that did not
+        open, with reasons. If no key opened, raises WrongPassphrase or another Refused."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, key) for key in answer["closed"])
@@ -291,8 +291,8 @@ class WalletClient:
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
-        """Makes a private key and returns its unlocked account. The first one sets the wallet's
-        pass phrase; later ones need the same."""
+        """Creates a private key and returns its account, unlocked. The first key sets the wallet's
+        pass phrase; later keys need the same pass phrase."""
         return await self._added("create", kind=kind, name=name, passphrase=passphrase)
 
     async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
@@ -309,8 +309,9 @@ class WalletClient:
         paths: Sequence[str | None] | None = None,
         file_passphrase: Secret | None = None,
     ) -> tuple[ImportChoice, ...]:
-        """Returns the addresses that ``material`` (a mnemonic, raw key or key file) leads to,
-        without storing anything. ``paths`` None means the usual derivation paths."""
+        """Returns the addresses that can be imported from ``material`` (a mnemonic, raw key or key
+        file). Stores nothing. ``paths`` None means the usual derivation paths; ``file_passphrase``
+        opens a key file."""
         answer = await self.ask(
             "preview",
             kind=kind,
@@ -378,8 +379,8 @@ class WalletClient:
     async def balances(
         self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
     ) -> Balances:
-        """Returns the balances of ``assets``. ``fee`` also asks for the network fee of one
-        payment."""
+        """Returns the balances of ``assets``. With ``fee``, the result also has the network fee of
+        one payment."""
         return await self._told(
             Balances,
             "balances",
@@ -402,8 +403,8 @@ class WalletClient:
     async def revocation(
         self, token: str, spender: str, *, permit2: bool = False
     ) -> TransactionPayload:
-        """Returns the unsigned call that ends an approval; with ``permit2``, one given through the
-        contract Permit2."""
+        """Returns the unsigned call that ends the approval of ``token`` for ``spender``.
+        ``permit2`` is True for an approval given through the contract Permit2."""
         return await self._told(
             TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
         )
@@ -422,8 +423,8 @@ class WalletClient:
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
     ) -> SmartAccount:
-        """Returns the smart account of ``address`` with its balances. Raises Refused if there can
-        be none."""
+        """Returns the smart account of ``address``, with its balances of ``assets``. Raises Refused
+        if ``address`` can have no smart account on this chain."""
         return await self._told(
             SmartAccount,
             "smart_account",
@@ -454,9 +455,9 @@ class WalletClient:
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Returns the call of a waiting transaction, and its review with the same nonce and a
-        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` base units if that is
-        more."""
+        """Returns the call of a waiting transaction, and a review of that call with the same nonce
+        and a higher fee. Gas may cost the confirmed amount, or ``gas_units`` wei if that is
+        higher."""
         answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
@@ -464,8 +465,8 @@ class WalletClient:
     async def sign(
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
-        """Signs the reviewed payload. ``phrase`` is what the user typed, if asked. A
-        SignedTransaction is recorded, but not sent yet."""
+        """Signs the reviewed payload. ``phrase`` is the text that the user typed, None if the
+        review asks for no text. A returned SignedTransaction is recorded, but not sent yet."""
         answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
@@ -490,8 +491,8 @@ class WalletClient:
         return await self._told(SignedTransaction, "broadcast", hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
-        """Returns the updated record of a transaction. If the chain lacks it, its bytes are sent
-        again, unless ``resend`` is False."""
+        """Returns the updated record of a transaction. If the chain lacks the transaction, its
+        bytes are sent again, unless ``resend`` is False."""
         return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
@@ -507,8 +508,8 @@ def _environment() -> dict[str, str]:
 async def _streams(
     asking: socket.socket, hearing: socket.socket
 ) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """Returns streams that keep no reference to a frame after writing, so that the caller can wipe
-    it."""
+    """Returns streams that keep no reference to a frame once it is written, so that the caller can
+    wipe the frame."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
@@ -519,8 +520,9 @@ async def _streams(
 
 
 def _refusal(refused: Any) -> Exception:
-    """Returns the exception for a refusal in an answer, AgentGone if it cannot be read. An unknown
-    code becomes ``defect``; if signing packages are missing, that becomes AgentMissing."""
+    """Returns the exception for a refusal in an answer, AgentGone if the refusal cannot be read. An
+    unknown code becomes ``defect``. The code ``defect`` becomes AgentMissing if signing packages
+    are missing."""
     try:
         findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])

@@ -40,7 +40,8 @@ _OPERATION = (
 
 def operation_digest(payload: OperationPayload) -> bytes:
     """Returns the hash of an ERC-4337 operation (``getUserOpHash``). Raises KeyError, ValueError or
-    OverflowError if it is not valid, has a paymaster, or its EntryPoint release is unknown."""
+    OverflowError if the operation is not valid, has a paymaster, or is for an unknown release of
+    the EntryPoint."""
     operation = payload.operation
     if any(name.startswith("paymaster") for name in operation):
         raise ValueError("somebody else would pay for the operation")
@@ -96,7 +97,8 @@ Rlp = bytes | list["Rlp"]
 
 def held_against(review: Review, payload: Payload) -> Review:
     """Returns ``review`` with ``agreed`` set: True if the desk computes the same digest as the
-    agent. Otherwise False with a refusing finding, or None if the review refuses anyway."""
+    agent. If not, ``agreed`` is False and a refusing finding is added; if the review refuses
+    already, ``agreed`` is None."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -108,8 +110,9 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """Returns the digest that the agent should have signed, in 0x-hex, computed by the desk itself;
-    None if impossible. ``terms`` are the fields that the agent adds to an EVM transaction."""
+    """Returns the digest, in 0x-hex, that the desk itself computes for a payload; None if the
+    payload cannot be read. ``terms`` are the fields that the agent adds to an EVM transaction, None
+    for other payloads."""
     try:
         match payload:
             case TypedDataPayload():

@@ -60,8 +60,8 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """A deposit as the user confirmed it: ``units`` (base units) to ``address`` until ``expires``.
-    A paid API call has one too."""
+    """A deposit that the user confirmed: ``units`` base units, to be paid to ``address`` before
+    ``expires``. The payment for an API call has this form too."""
 
     order_id: str
     """The order's id; for a paid API call the name of the call's operation."""
@@ -79,7 +79,7 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
     """The deposits, all in one token, that one signature pays at once. ``multi_id`` is the id
-    shared by their orders; ``part`` numbers the signatures for one token, from 0."""
+    shared by their orders. If one token needs several signatures, ``part`` numbers them from 0."""
 
     multi_id: str
     part: int
@@ -94,16 +94,17 @@ class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a smart account pays its owner: the amounts ``taken``, then ``prepaid``, the wei held
-    for its gas by the EntryPoint. ``prepaid`` 0 leaves that wei there."""
+    """What a smart account pays its owner: the amounts in ``taken``, and ``prepaid``, the wei that
+    the EntryPoint holds for the smart account's gas. If ``prepaid`` is 0, that wei stays in the
+    EntryPoint."""
 
     taken: tuple[TakenOut, ...]
     prepaid: int = 0
 
 
 class Promise(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user confirmed for one swap; the agent compares each payload with it. The output
-    arrives at ``recipient`` on ``chain_out``."""
+    """What the user confirmed for one swap. The agent compares each payload with this promise. The
+    bought token arrives at ``recipient`` on ``chain_out``."""
 
     intent_id: str
     account: str
@@ -162,7 +163,7 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
-    """The position of a document among those signed one after another for one swap. ``step`` counts
+    """The position of a document in the sequence of documents signed for one swap. ``step`` counts
     from 0; ``key`` identifies the sequence."""
 
     key: str
@@ -193,7 +194,7 @@ class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """A serialized Solana transaction in base64, perhaps partly signed. ``last_valid_height`` is
-    the last block height for its execution, None if not stated."""
+    the last block height at which it can be executed, None if not stated."""
 
     purpose: Purpose
     transaction: str
@@ -202,7 +203,7 @@ class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
 
 class OperationPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """An unsigned ERC-4337 UserOperation in its JSON-RPC form. ``version`` is the EntryPoint's
-    release, like "0.7". A hash that comes with it is ignored."""
+    release, like "0.7". A hash received with the operation is ignored."""
 
     purpose: Purpose
     operation: dict[str, str]

@@ -157,9 +157,9 @@ class WalletError(Exception):
 
 
 class AgentGone(WalletError):
-    """Raised if the agent ended or cannot be understood. The last request may have been carried
-    out: ``WalletClient.transactions`` of a new agent shows that. ``said`` is the end of standard
-    error, without secrets."""
+    """Raised if the agent ended or its answer cannot be understood. The last request may have been
+    carried out; ``WalletClient.transactions`` of a new agent shows whether. ``said`` has the last
+    lines of the agent's standard error, without secrets."""
 
     def __init__(self, words: str, said: tuple[str, ...] = ()) -> None:
         super().__init__(words)
@@ -167,8 +167,8 @@ class AgentGone(WalletError):
 
 
 class AgentMissing(WalletError):
-    """Raised if no agent could be started or it cannot use keys. ``mend`` is the command that
-    installs missing packages, empty if no command helps."""
+    """Raised if no agent could be started or the agent cannot use keys. ``mend`` is the command
+    that installs the missing packages, empty if no command helps."""
 
     def __init__(self, words: str, mend: str = "") -> None:
         super().__init__(words)
@@ -197,7 +197,7 @@ class WrongPassphrase(Refused):
 
 
 class FrameError(Exception):
-    """Raised for bytes that are not a valid frame; the connection is then unusable."""
+    """Raised for bytes that are not a valid frame. The connection is then unusable."""
 
 
 class Frame(Struct, frozen=True):
@@ -246,8 +246,8 @@ _READER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse
 
 
 def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
-    """Returns, from the 8 bytes before a frame, how many bytes follow and how many of these are the
-    head. Raises FrameError if out of bounds."""
+    """Returns (size, head) from the 8 bytes before a frame: the number of bytes that follow, and
+    how many of them are the JSON head. Raises FrameError if these numbers are out of bounds."""
     size, head = _PREFIX.unpack(prefix)
     if size > MAX_FRAME or head > size:
         raise FrameError("a frame of impossible size")
@@ -256,7 +256,7 @@ def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 
 def decode_frame(body: bytearray, head: int) -> Frame:
     """Returns the frame in ``body``, whose first ``head`` bytes are the JSON head. Wipes the
-    secrets in ``body``. Raises FrameError."""
+    secrets in ``body``. Raises FrameError if the frame is not valid."""
     try:
         words = bytes(memoryview(body)[:head])
         refuse_deep(words)
@@ -305,8 +305,8 @@ def to_json(value: Struct) -> Any:
 
 
 def from_json(kind: type[S], value: object) -> S:
-    """Returns the struct of type ``kind`` parsed from JSON values. Raises MessageError if they do
-    not fit."""
+    """Returns the struct of type ``kind`` parsed from JSON values. Raises MessageError if the
+    values do not fit that type."""
     try:
         return msgspec.json.decode(json.dumps(value), type=kind)
     except msgspec.ValidationError as error:

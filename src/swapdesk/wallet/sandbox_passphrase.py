@@ -13,8 +13,8 @@ FILE = "wallet.passphrase"
 
 
 def sandbox_passphrase(places: ProfilePlaces) -> Secret:
-    """Returns the pass phrase of a sandbox profile, generated and stored if there is none. Raises
-    UnsafePlace if other users could read the file."""
+    """Returns the pass phrase of a sandbox profile. Generates and stores it first if there is none.
+    Raises UnsafePlace if other users could read the file."""
     private_directory(places.root)
     path = places.root / FILE
     with contextlib.suppress(FileExistsError):

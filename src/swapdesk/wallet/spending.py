@@ -23,8 +23,9 @@ RULE = "POLICY_"
 
 
 class SpendWindow(StrEnum):
-    """The span over which a limit counts. HOUR and DAY slide: the last 60 minutes, the last 24
-    hours. A CALL limit replaces the highest price of an API call in the contract (14.10)."""
+    """The span over which a limit counts. HOUR is the last 60 minutes, DAY the last 24 hours. A
+    CALL limit takes the place of the highest price that the contract (14.10) sets for an API
+    call."""
 
     CALL = "call"
     PAYMENT = "payment"
@@ -73,8 +74,8 @@ def _scale(decimals: int) -> Fraction:
 
 
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
-    """A limit on what may leave within ``window``: ``most`` whole tokens, or ``most`` USD over all
-    tokens if ``token`` is None."""
+    """A limit on what may leave within ``window``. ``most`` is in whole tokens of ``token``; if
+    ``token`` is None, it is in USD over all tokens together."""
 
     window: SpendWindow
     most: Decimal
@@ -82,7 +83,7 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def token_key(self) -> TokenKey | None:
-        """Identifies the limited token; None for a limit in USD."""
+        """The key of the limited token; None for a limit in USD."""
         return None if self.token is None else self.token.key
 
     @property
@@ -107,12 +108,12 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> Fraction:
-        """USD for one base unit of the token."""
+        """The price of one base unit of the token, in USD."""
         return Fraction(self.usd) / _scale(self.token.decimals)
 
 
 class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits and allowed parties of a wallet. A policy without any value allows everything."""
+    """The limits and allowed parties of a wallet. A policy with no field set allows everything."""
 
     PRINTED: ClassVar = {
         "prices": "prices", "chains": "chain_names", "tokens": "tokens", "payees": "payees",
@@ -145,8 +146,8 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
-    """The used and unused parts of a limit, in tokens or USD. If the use has no upper bound or no
-    price, ``used`` is None and ``left`` 0."""
+    """How much of a limit is used and how much is left, in tokens or USD. If the used amount is
+    unlimited or has no USD price, ``used`` is None and ``left`` is 0."""
 
     PRINTED: ClassVar = {
         "per": "limit.window", "token": "limit.token", "most": "limit.most", "used": "used",
@@ -160,7 +161,7 @@ class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
 
 class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
     """The spending policy (None if none was ever set) and the use of its limits. While ``problem``
-    is set, nothing is signed."""
+    is not None, nothing is signed."""
 
     policy: SpendingPolicy | None
     uses: tuple[LimitUse, ...] = ()
@@ -200,8 +201,8 @@ def _within(
     old: tuple[Entry, ...] | None,
     key: Callable[[Entry], object] = str,
 ) -> bool:
-    """True if each entry of ``new`` has the ``key`` of an entry of ``old``. A list that is None
-    allows everything."""
+    """True if ``new`` allows no entry that ``old`` forbids. Entries are compared by ``key``. A list
+    that is None allows everything."""
     return old is None or (new is not None and {*map(key, new)} <= {*map(key, old)})
 
 

@@ -35,8 +35,8 @@ class CommissionQuery(RequestModel):
 
 
 class CommissionSummary(WireModel):
-    """The commissions of an account in US dollars, for the requested month unless a field's name
-    says otherwise. ``total_earnings`` is pending plus paid out."""
+    """The commissions of an account in US dollars. They are for the requested month, unless the
+    field's name states another period. ``total_earnings`` is pending plus paid out."""
 
     total_earnings: Amount
     pending_commissions: Amount
@@ -47,8 +47,8 @@ class CommissionSummary(WireModel):
 
 
 class VolumeStatistics(WireModel):
-    """The number of finished orders and the US dollars sent for them; ``total_orders`` equals
-    ``count``."""
+    """The number of finished orders and the total sent for them in US dollars; ``total_orders``
+    equals ``count``."""
 
     count: WireInteger
     total_transacted_usd: Amount = Field(alias="totalTransactedUSD")
@@ -79,8 +79,8 @@ class Granularity(StrEnum):
 
 
 class ChartQuery(RequestModel):
-    """Parameters of the chart. ``from`` and ``to`` are the first and last day or month, both whole;
-    by default the last 30 days."""
+    """Parameters of the chart. The days or months of ``from`` and ``to`` are included as a whole.
+    By default the chart covers the last 30 days."""
 
     metric: ChartMetric
     granularity: Granularity = Granularity.DAY

@@ -31,8 +31,8 @@ Calldata = Annotated[str, Identity(CALLDATA_LIMIT, pattern=r"^0x([0-9a-fA-F]{2})
 
 
 class SignatureType(StrEnum):
-    """Whether one signature is enough. For ``chained``, each signature sent to ``POST
-    /dex/chainSignatures`` returns the next document, until ``isComplete``."""
+    """Whether a swap needs one signature or several. For ``chained``, ``POST /dex/chainSignatures``
+    takes each signature and returns the next document, until ``isComplete`` is true."""
 
     SINGLE = "single"
     CHAINED = "chained"
@@ -40,7 +40,7 @@ class SignatureType(StrEnum):
 
 class SignatureRequirement(WireModel):
     """An EIP-712 document to sign. ``step`` counts from 0. ``data`` is exactly as the service sent
-    it. ``swap_required_metadata`` goes back unread with the signature."""
+    it. ``swap_required_metadata`` must be returned unchanged with the signature."""
 
     data: Annotated[dict[str, Any], AfterValidator(refuse_far)]
     type: Annotated[str, OpenEnum(SignatureType)]
@@ -53,7 +53,7 @@ class SignatureRequirement(WireModel):
 
 class Approval(WireModel):
     """A transaction that allows the venue to take the owner's tokens. ``value`` is in the chain's
-    smallest unit; absent means no coins."""
+    smallest unit; None means that no coins are sent."""
 
     data: Calldata
     to: Annotated[str, Identity(64)]
@@ -98,8 +98,8 @@ class ChainSignaturesRequest(RequestModel):
 
 
 class ConfirmTransactionRequest(RequestModel):
-    """Body of ``POST /dex/confirmTx``. The transaction hash is required for orders settled on a
-    chain."""
+    """Body of ``POST /dex/confirmTx``. ``tx_hash`` is required for an order that is settled by a
+    transaction on a chain."""
 
     id: Annotated[str, Identity(64, pattern=r"^[A-Za-z0-9_-]{3,64}$")]
     tx_hash: Annotated[str, Identity(128, pattern=r"^[a-zA-Z0-9+/=_.-]{10,128}$")] | None = None

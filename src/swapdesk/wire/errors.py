@@ -8,7 +8,7 @@ from swapdesk.wire.model import WireModel
 
 
 class ErrorCode(StrEnum):
-    """The codes that this service raises. The set may grow: for unknown codes, use the HTTP
+    """The error codes of the service. More may be added: for an unknown code, decide by the HTTP
     status."""
 
     BAD_REQUEST = "BAD_REQUEST"
@@ -78,7 +78,7 @@ class ErrorBody(WireModel):
 
 
 class ValidationBody(ErrorBody):
-    """The body of a 422 error. The keys of ``fields`` are inputs, or dotted paths of nested ones;
-    it may be empty."""
+    """The body of a 422 error. ``fields`` may be empty; its keys are inputs, or dotted paths of
+    nested inputs."""
 
     fields: dict[str, FieldProblem]

@@ -57,7 +57,7 @@ class ClientFrame(RequestModel):
 
 
 class ServerFrame(WireModel):
-    """Any frame of the stream. Of an unknown type, only ``type`` is kept."""
+    """Any frame of the stream. For a frame of an unknown type, only ``type`` is read."""
 
     type: Annotated[str, Identity(32)]
     partner_id: Annotated[str, Identity(64)] | None = None

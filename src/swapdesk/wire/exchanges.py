@@ -30,7 +30,7 @@ class PrivateSendRequest(LegFilters):
 
 class ExchangeRequest(PrivateSendRequest):
     """Body of ``POST /exchanges``. DEX routes require ``address_from`` and may need ``signatures``;
-    other routes ignore both. An empty list counts as absent."""
+    other routes ignore both. An empty list of signatures counts as absent."""
 
     address_from: Address | None = None
     signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None

@@ -30,8 +30,8 @@ EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 
 
 class Fault(Struct, frozen=True):
-    """A fault that the sandbox can produce. A request names exactly one of ``selectors`` as its
-    target, or none if ``unselected`` is True."""
+    """A fault that the sandbox can produce. A request names one of ``selectors`` as the target; it
+    may name none if ``unselected`` is True."""
 
     PRINTED: ClassVar = {
         "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",

@@ -18,8 +18,9 @@ from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):
-    """A response object. Fields that are None are not written, unless in ``NULLABLE``. ``REQUIRED``
-    lists the wire names that the specification requires; None means all that are always written."""
+    """A response object. A field that is None is written only if its name is in ``NULLABLE``.
+    ``REQUIRED`` lists the wire names of the fields that the specification requires; None means all
+    fields that are always written."""
 
     model_config = ConfigDict(
         extra="ignore",

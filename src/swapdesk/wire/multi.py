@@ -51,7 +51,7 @@ class LegProviders(RequestModel):
 
 
 class RouteFilters(RequestModel):
-    """Filters for the routes of an order or a whole group; an order's own take precedence.
+    """Filters for the routes of an order or a whole group; an order's own filters take precedence.
     ``only_swaps`` lists the only allowed providers. ``in_leg``, ``out_leg`` and rotation apply to
     private routes."""
 
@@ -64,8 +64,8 @@ class RouteFilters(RequestModel):
 
 
 class MultiOrderRequest(RequestModel):
-    """One order of a group. ``amount`` is what is sent. ``anonymous`` asks for a private route.
-    ``fixed`` requires ``refund_address``."""
+    """One order of a group. ``amount`` is the amount to send. ``anonymous`` asks for a private
+    route. ``fixed`` requires ``refund_address``."""
 
     from_: Annotated[ObjectId, Field(alias="from")]
     to: ObjectId
@@ -148,8 +148,9 @@ class MultiSenderQuery(RequestModel):
 
 
 class MultiBuildRequest(RequestModel):
-    """Body of ``POST /exchanges/multi/{multiId}/tx/build``, for the transactions that pay deposits.
-    ``sender`` signs and funds. Without ``service_ids``, every order of the group is paid."""
+    """Body of ``POST /exchanges/multi/{multiId}/tx/build``, which builds the transactions that pay
+    deposits. ``sender`` is the wallet that signs and pays. If ``service_ids`` is None, every order
+    of the group is paid."""
 
     sender: Sender
     service_ids: Annotated[list[OrderId], Field(min_length=1, max_length=MOST_ORDERS)] | None = (
@@ -175,8 +176,8 @@ class UserOperation(WireModel):
 
 class EvmTransactionData(WireModel):
     """What a wallet signs to have deposits paid, and the call (``to``, ``data``, ``value`` in wei)
-    that funds the smart account. The wallet computes the hash of ``user_operation`` itself, never
-    trusting ``user_op_hash``."""
+    that funds the smart account. The wallet must compute the hash of ``user_operation`` itself and
+    must not trust ``user_op_hash``."""
 
     user_op_hash: Hash32
     to: EvmAddress
@@ -205,8 +206,9 @@ class MultiTransaction(WireModel):
 
 
 class MultiTransactions(WireModel):
-    """The transactions that were built. ``deposit_needed`` is what the smart account lacks and
-    ``sa_current_balance`` what it has, in the sold token's smallest unit; EVM only."""
+    """The transactions that were built. On EVM chains, ``deposit_needed`` is the amount that the
+    smart account lacks, and ``sa_current_balance`` the amount that it has, in the sold token's
+    smallest unit."""
 
     multi_id: OrderId
     chain: Annotated[str, Identity(16)]

@@ -38,9 +38,9 @@ class RateClass(StrEnum):
 
 
 class Operation(Struct, frozen=True):
-    """One operation of the API. Models are named ``module:Name``, with ``[]`` for a list, and
-    imported on first use. ``result_limit`` is in bytes, ``deadline`` in seconds. ``links`` leads to
-    the operations that may follow."""
+    """One operation of the API. Fields such as ``body_name`` contain ``module:Name`` of a model,
+    with ``[]`` for a list; the model is imported on first use. ``result_limit`` is in bytes,
+    ``deadline`` in seconds. ``links`` names operations that may follow."""
 
     name: str
     method: Literal["GET", "POST"]

@@ -398,8 +398,8 @@ BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPER
 
 
 def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
-    """Returns the operations in a dialect. In the vendor's, the OpenAPI document needs no
-    credentials (contract 13.2)."""
+    """Returns the operations in a dialect. In the vendor's dialect, the operation that returns the
+    OpenAPI document needs no credentials (contract 13.2)."""
     if dialect is Dialect.CONTRACT:
         return OPERATIONS
     health, described = BY_NAME["health"], BY_NAME["openapi"]

@@ -73,14 +73,14 @@ class LegStatus(IntEnum):
 
 
 def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
-    """Returns an addition to a field's JSON schema that lists the known codes. Other codes are
-    read, too."""
+    """Returns an addition to a field's JSON schema that lists the known codes. Unknown codes are
+    accepted, too."""
     return {"enum": [int(code) for code in known]}
 
 
 class Order(WireModel):
-    """An order as the service returns it everywhere. Pay in exactly ``in_amount``. ``expires`` is
-    the deposit's deadline and does not lock the rate. Prefer ``display_status``, which only moves
+    """An order, in the same form in every answer. Pay in exactly ``in_amount``. ``expires`` is the
+    deposit's deadline, not the end of a rate lock. Prefer ``display_status``, which only moves
     forward."""
 
     NULLABLE = frozenset({"receiverTag"})
@@ -162,8 +162,8 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, raw: Any) -> Any:
-        """Removes a field's empty name if another of its names has a value. Otherwise a deposit tag
-        could be missed, and the money lost."""
+        """Removes a field's null or empty value if the same field has a value under another of its
+        names. Otherwise a deposit tag could be missed, and the money lost."""
         if not isinstance(raw, dict):
             return raw
         hiding = [
@@ -177,8 +177,8 @@ class Order(WireModel):
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
-        """Removes the deposit address of an on-chain swap: it repeats the sender and must not be
-        paid to (contract 8.22)."""
+        """Removes the deposit address of an on-chain swap. The service repeats the sender's address
+        there, which must not be paid (contract 8.22)."""
         if self.is_dex and self.deposit_address is not None:
             object.__setattr__(self, "deposit_address", None)
             object.__setattr__(self, "deposit_tag", None)
@@ -234,8 +234,8 @@ class OrderSort(StrEnum):
 
 
 class OrderQuery(RequestModel):
-    """Filters of ``GET /orders``, which covers the last 48 hours; an earlier ``from`` starts
-    there."""
+    """Filters of ``GET /orders``, which covers the last 48 hours. An earlier ``from`` means 48
+    hours ago."""
 
     page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
     page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100

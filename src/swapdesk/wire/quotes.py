@@ -36,9 +36,9 @@ class AmountType(StrEnum):
 
 
 class Quote(WireModel):
-    """The quote of one route. With ``error``, its amounts are unusable; if ``filtered``, it must
-    not be executed. Compare routes by ``net_amount_out`` (contract 6.8). Durations are in minutes,
-    ``gas`` in gas units."""
+    """The quote of one route. If ``error`` is set, the amounts are unusable; if ``filtered``, the
+    quote must not be executed. Compare routes by ``net_amount_out`` (contract 6.8). Durations are
+    in minutes, ``gas`` in gas units."""
 
     quote_id: QuoteId | None = None
     type: Annotated[str, OpenEnum(RouteType)]
@@ -91,8 +91,8 @@ class QuoteList(WireModel):
 
 
 class PrivateSendQuote(WireModel):
-    """A quote of a private send, which pays out the token that it takes. Valid for about a
-    minute."""
+    """A quote of a private send, which pays out the same token that is paid in. The quote is valid
+    for about a minute."""
 
     quote_id: QuoteId
     type: Annotated[str, OpenEnum(RouteType)] = RouteType.PRIVATE
@@ -186,7 +186,7 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """The limits of a pair for each route type, which may be null (contract 6.1)."""
+    """The limits of a pair: for each route type an object, or null."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 
@@ -196,8 +196,8 @@ class PairLimits(WireModel):
 
 
 class PairLimitsQuery(RequestModel):
-    """Parameters of a pair's limits. Each side is a token id, or a symbol on centralized exchanges
-    (``cexTokenId``)."""
+    """Parameters of a pair's limits. Each side is the token's id, or its symbol on centralized
+    exchanges (``cexTokenId``)."""
 
     token_id_from: Annotated[str, FreeText(64)]
     token_id_to: Annotated[str, FreeText(64)]

@@ -16,8 +16,8 @@ from swapdesk.wire.model import RequestModel, WireModel
 
 
 class ScanResult(StrEnum):
-    """The overall result of a security scan; decide by this one. ``UNSCANNED`` alone never blocks a
-    token."""
+    """The overall result of a security scan. Decide by it, not by single findings. ``UNSCANNED``
+    alone never blocks a token."""
 
     BENIGN = "Benign"
     WARNING = "Warning"

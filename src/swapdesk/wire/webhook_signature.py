@@ -33,8 +33,8 @@ def signature(secret: str, webhook_id: str, timestamp: int, body: bytes) -> str:
 
 
 def is_webhook_id(text: str) -> bool:
-    """Returns True for a valid event id, which has no full stop, because that separates the signed
-    parts."""
+    """Returns True for a valid event id. An id has no full stop, because full stops separate the
+    signed parts."""
     return _ID.fullmatch(text) is not None
 
 

@@ -38,8 +38,9 @@ pays the owner."""
 
 
 class Taking(Struct, frozen=True):
-    """What one signature allows to leave the account: up to ``units`` base units of the token sold,
-    taken by the address ``by``. ``by`` is empty if the payload itself moves them."""
+    """What one signature allows to leave the account: at most ``units`` base units of the token
+    sold. ``by`` is the address that can take these units, empty if the payload itself moves
+    them."""
 
     units: int
     by: str = ""
@@ -57,8 +58,8 @@ class Taking(Struct, frozen=True):
 
 
 def taking_of(claim: Claim, promise: Promise) -> Taking:
-    """Returns how much of the token sold a payload lets leave the account: 0 units if it cannot
-    take that token."""
+    """Returns how much of the token sold may leave the account because of the payload. The taking
+    has 0 units if the payload cannot move that token."""
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
@@ -91,8 +92,9 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 
 
 def taker(claim: Claim) -> tuple[str, bool]:
-    """Returns (address, allows). ``address`` can take the token because of this payload; empty if
-    nobody else can. ``allows`` is False if that party needs an allowance from another signature."""
+    """Returns (taker, grants). ``taker`` is the address that the payload lets take the token, empty
+    if there is none. ``grants`` is False if the taker also needs an allowance from another
+    signature."""
     if claim.act == "allow":
         return next((text for _, text in claim.texts("spender")), ""), True
     if claim.act == "bundle" and not claim.solana:
@@ -103,8 +105,8 @@ def taker(claim: Claim) -> tuple[str, bool]:
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
-    """Returns an identifier made from a document's nonce, None without a nonce. Of several
-    documents with the same identifier, the chain executes only one."""
+    """Returns an identifier made from the document's nonce; None if the document has no nonce. The
+    chain executes only one of several documents with the same identifier."""
     if nonce is None or claim.nonce_kind == "none":
         return None
     text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
@@ -115,7 +117,8 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
     """Returns the most that all these signatures together can take, in base units. ``signed`` has
-    (identifier, taking) pairs; of equal identifiers only the largest taking counts."""
+    (identifier, taking) pairs; of pairs with the same identifier, only the largest taking
+    counts."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
     for once, taking in signed:
@@ -149,8 +152,8 @@ class PastSignature(Struct, frozen=True):
 
     @property
     def spent(self) -> bool:
-        """True if the signature can no longer have any effect: its transaction was replaced, never
-        sent or has expired."""
+        """True if the signature can have no further effect: its transaction was replaced, was given
+        up unsent, or (on Solana) has expired."""
         # Not even after a failure: a node can report a wrong one, and the money would leave twice.
         if self.code == "LOST":
             return self.chain_id is None
@@ -188,8 +191,8 @@ class Policy(Struct, frozen=True):
 
     @property
     def smart_account(self) -> str | None:
-        """The address of the account's smart account, even if the chain has no such contract yet.
-        None without smart accounts and on Solana."""
+        """The address of the account's smart account, even before the chain has that contract. None
+        on Solana, and if the profile uses no smart accounts."""
         exists = self.smart_accounts and self.chain_id is not None
         return account_address(self.account) if exists else None
 
@@ -210,8 +213,8 @@ WORD = 32
 
 
 def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
-    """Returns the numbers in ``data``, a contract's answer of 32-byte words; None unless there are
-    exactly ``count`` words."""
+    """Returns the numbers in ``data``, a contract's answer made of 32-byte words; None if ``data``
+    is not exactly ``count`` words."""
     if data is None or len(data) != count * WORD:
         return None
     return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
@@ -274,21 +277,21 @@ class Facts(Struct, frozen=True):
 
     @property
     def executed(self) -> Simulation | None:
-        """The simulation; None if the transaction failed in it or was not simulated."""
+        """The simulation; None if the transaction was not simulated or failed in the simulation."""
         simulation = self.simulation
         return None if simulation is None or simulation.failure is not None else simulation
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
-        """Returns the numbers that a call returned; None if it was not answered or did not return
-        exactly ``count`` 32-byte words."""
+        """Returns the numbers in the contract's answer to ``read``; None if there is no answer or
+        it is not exactly ``count`` 32-byte words."""
         return words_of(self.answers.get(read), count)
 
 
 def needed(
     claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
 ) -> tuple[set[str], set[Read]]:
-    """Returns what the rules need from an EVM chain for this payload: the addresses whose code is
-    read, and the calls to make."""
+    """Returns what the rules need from an EVM chain to judge this payload: the addresses whose code
+    to read, and the calls to make. ``memory`` has the earlier signatures under the same intent."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
     code = {str(party.value) for party in parties}
     if claim.contract is not None:
@@ -310,8 +313,8 @@ def needed(
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Returns the confirmed tokens on the paying chain. Empty if the payload signs no confirmed
-    amount, for example if it ends an allowance."""
+    """Returns the confirmed tokens on the chain where the payment is made. Empty for a payload
+    without a confirmed amount, such as one that ends an allowance."""
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     here = [promise.sell, *(payment.asset for payment in promise.taken)]
@@ -423,7 +426,8 @@ class Case(Struct, frozen=True):
 
 
 class Objection(Struct, frozen=True):
-    """An objection of a rule in words. ``field`` is None if it concerns the whole payload."""
+    """One rule's objection to a payload, in words. ``field`` is the field at fault, None if the
+    objection concerns the whole payload."""
 
     words: str
     field: ClaimField | None = None
@@ -433,8 +437,8 @@ Objections = Iterator[Objection]
 
 
 class Rule(Struct, frozen=True):
-    """A rule of the gate. ``code`` is its permanent name; ``binds`` has the meanings of the fields
-    that the rule compares with what the user confirmed."""
+    """A rule of the gate. ``code`` is its permanent name. ``binds`` names the kinds of fields
+    (``Meaning``) that the rule compares with what the user confirmed."""
 
     code: str
     severity: Severity
@@ -446,14 +450,14 @@ class Rule(Struct, frozen=True):
 
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that makes a rule of a function: each objection that the function yields
-    makes the gate refuse."""
+    """Returns a decorator that turns a function into a rule. If the function yields an objection,
+    the gate refuses the payload."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 
 
 def warns(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
-    """Returns a decorator that makes a rule of a function: each objection that the function yields
-    is shown as a warning."""
+    """Returns a decorator that turns a function into a rule. Each objection that the function
+    yields is shown as a warning."""
     assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.WARN, frozenset(binds), check)

@@ -245,8 +245,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """Returns the confirmed deposit that belongs to a field of a bundle's payment; None if fewer
-    deposits were confirmed."""
+    """Returns the deposit confirmed for the payment that ``field`` belongs to; None if the user
+    confirmed fewer deposits than the bundle pays."""
     deposits = case.promise.bundled
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), len(deposits))
@@ -301,8 +301,8 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """Returns the confirmed payment that belongs to a field of a withdrawal; None if fewer payments
-    were confirmed."""
+    """Returns the payment confirmed for the position of ``field`` in a withdrawal; None if the user
+    confirmed fewer payments."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

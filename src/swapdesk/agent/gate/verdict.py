@@ -207,8 +207,8 @@ contracts."""
 
 
 def spelled_in(value: Any, field: str = "") -> Any:
-    """Returns ``value``, a promise, a policy or a part of one, with every EVM address in checksum
-    form."""
+    """Returns ``value`` (a promise, a policy or a part of one) with every EVM address in checksum
+    form. ``field`` names the field that holds ``value``, empty for a whole object."""
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):

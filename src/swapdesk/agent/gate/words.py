@@ -64,7 +64,7 @@ def _duration(seconds: int) -> str:
 
 
 def plain(value: int | bool | str | bytes) -> str:
-    """Returns the value as text: addresses and bytes in groups of four characters, control
+    """Returns the value as text, with addresses and bytes in groups of four characters and control
     characters made visible."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -95,8 +95,8 @@ class Scrypt(Struct, frozen=True):
         )
 
     def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
-        """Derives the encryption key without OpenSSL, which refuses a small r together with a large
-        n, as in the example of keystore v3."""
+        """Derives the encryption key without OpenSSL. OpenSSL refuses a large n with a small r,
+        which the example in keystore v3 has."""
         from Crypto.Protocol.KDF import scrypt
 
         held = bytes(passphrase.reveal())
@@ -133,8 +133,9 @@ Derivation = Scrypt | Pbkdf2
 
 
 def read_derivation(name: object, parameters: object) -> Derivation:
-    """Returns the key derivation that a key file states in ``kdf`` and ``kdfparams``. Raises
-    Refused if it is unreadable or too expensive."""
+    """Returns the key derivation that a key file states in ``kdf`` (``name``) and ``kdfparams``
+    (``parameters``). Raises Refused if the derivation is unreadable or needs too much time or
+    memory."""
     if not isinstance(parameters, dict):
         raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
@@ -212,8 +213,8 @@ def _parts(crypto: object, cipher: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 class Keystore:
-    """The ``crypto`` part of a keystore v3, checked but not opened yet. Raises Refused if it cannot
-    be read."""
+    """The ``crypto`` part of a keystore v3, checked but not decrypted yet. The constructor raises
+    Refused if that part cannot be read."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-128-ctr")
@@ -237,8 +238,8 @@ def _cipher(key: bytearray, start: bytes) -> Any:
 
 
 def fixed_bytes(text: object, length: int) -> bytes:
-    """Returns the ``length`` bytes that ``text`` has in hexadecimal, with or without 0x. Raises
-    Refused otherwise."""
+    """Returns the ``length`` bytes that ``text`` states in hexadecimal, with or without 0x. Raises
+    Refused if ``text`` is anything else."""
     if type(text) is not str or _HEX.fullmatch(text) is None:
         raise Refused("key_file", "the encrypted part of the key file cannot be read")
     digits = text.removeprefix("0x")
@@ -263,8 +264,8 @@ def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) ->
 
 
 class Sealed:
-    """The encrypted ``crypto`` part of a Solana key file (AES-256-GCM). Raises Refused if it cannot
-    be read."""
+    """The ``crypto`` part of a Solana key file or of a policy file, still encrypted (AES-256-GCM).
+    The constructor raises Refused if that part cannot be read."""
 
     def __init__(self, encrypted: object) -> None:
         crypto, parameters = _parts(encrypted, "aes-256-gcm")
@@ -276,8 +277,9 @@ class Sealed:
         self._tag = fixed_bytes(crypto.get("tag"), 16)
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
-        """Returns the decrypted 32 bytes. Raises Refused if ``key`` (derived from the pass phrase)
-        is wrong or ``bound``, the file's plain part, was changed."""
+        """Returns the decrypted 32 bytes. ``key`` is derived from the pass phrase; ``bound`` is the
+        unencrypted part of the file. Raises Refused if ``key`` is wrong or ``bound`` was
+        changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
@@ -446,15 +448,16 @@ _PREFIXES = ("evm-", "solana-")
 
 
 class KeyDirectory:
-    """The key files of one profile. Raises UnsafePlace unless the directory belongs to this user,
-    has mode 0700 and is no link. An unsafe key file is listed as unusable."""
+    """The key files of one profile. An unsafe key file is listed as unusable. The constructor
+    raises UnsafePlace if the directory is a link, belongs to another user, or is open to other
+    users."""
 
     def __init__(self, path: Path, profile: str) -> None:
         self.path = private_directory(path)
         self._profile = profile
 
     def read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
-        """Returns every key file, and for each file that cannot be used its name and the reason."""
+        """Returns every usable key file, and the name of each unusable one with the reason."""
         private_directory(self.path)
         names = self._names()
         key_files: list[KeyFile] = []
@@ -483,8 +486,8 @@ class KeyDirectory:
         return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
-        """Writes a new key file durably, then stores the account's name. Raises FileExistsError if
-        the file exists."""
+        """Writes a new key file durably, then records the account's name. Raises FileExistsError if
+        the key file exists."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
         keep_names(self.path)
@@ -529,8 +532,8 @@ class WalletLock:
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Takes the lock and returns True if this process has it now. A later call may succeed,
-        because the other desk may have ended."""
+        """Takes the lock if it is free. Returns True if this process holds the lock now, False if
+        another process holds it. A later call may succeed."""
         if self._handle is not None:
             return True
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -236,8 +236,8 @@ def _text(secret: SecretBytes) -> str:
 
 
 def _require_listed(phrase: str) -> None:
-    """Raises Refused unless the phrase is valid with a BIP-39 word list. The message has positions
-    of wrong words, never the words."""
+    """Raises Refused unless the phrase is valid with a BIP-39 word list. The message states the
+    positions of wrong words, never the words."""
     from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_account.types import Language
 

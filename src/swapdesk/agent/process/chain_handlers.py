@@ -157,8 +157,9 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def evm_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset], *more: Request
 ) -> tuple[tuple[Balance, ...], list[Any]]:
-    """Returns the balances, and the answers to the requests in ``more``. A token whose contract
-    does not state its decimals has the balance None. Raises Refused if the node does not answer."""
+    """Returns the balances, and all answers of the node, those to ``more`` first. A balance is None
+    if the token's contract does not state its decimals. Raises Refused if the node does not
+    answer."""
     asked = [
         balance_of(account)
         if asset.contract is None
@@ -311,8 +312,8 @@ signature."""
 
 
 class _Pair(Struct, frozen=True):
-    """A token and a spender that may have an allowance of it. ``granted`` is True for an allowance
-    in Permit2, False for one in the token's contract."""
+    """A token and a spender that may have an allowance for it. ``granted`` is True for an allowance
+    in the contract Permit2, False for one in the token's own contract."""
 
     token: str
     spender: str
@@ -382,8 +383,8 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """Returns the token with its contract's decimals; if these are None, as a token counted in base
-    units."""
+    """Returns the token with ``decimals``. If they are None, returns it with 0 decimals and a
+    symbol that says base units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -436,8 +437,8 @@ def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
 
 
 def _pair(log: Log, owner: str) -> _Pair | None:
-    """Returns the token and spender in an approval event of this owner (an address as an event
-    topic); None for any other event."""
+    """Returns the token and spender of an approval event. None unless the event is an approval by
+    ``owner``, an address in the form of an event topic."""
     topics = log.topics
     if len(topics) < 3 or topics[1] != owner:
         return None

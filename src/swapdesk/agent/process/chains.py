@@ -81,8 +81,8 @@ async def program_of(client: SolanaClient, address: str) -> str | None:
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """Returns the address of the token program that owns a mint. Raises Refused if there is no
-    known one."""
+    """Returns the address of the token program that owns a mint. Raises Refused if the owner is not
+    a known token program."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
         raise Refused("bad_request", "this is no token of the chain")
@@ -110,9 +110,9 @@ async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
 
 
 class Chains:
-    """The chains of a profile, by short name. Methods that ask a node raise Refused if it does not
-    answer or is on the wrong chain. ``genesis`` returns the recorded hash of a chain's first block
-    or None."""
+    """The chains of a profile, by short name. ``genesis`` returns the recorded hash of a chain's
+    first block, None if none is recorded. Methods may raise Refused if a node does not answer or is
+    on another chain."""
 
     def __init__(
         self, links: Iterable[ChainLink], genesis: Callable[[str], str | None] = lambda _: None
@@ -131,13 +131,13 @@ class Chains:
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain with this short name; None if there is none with the EVM id
-        ``chain_id`` (None for Solana)."""
+        """Returns the chain with this short name and this EVM id (None means Solana); None if the
+        profile has no such chain."""
         link = self._links.get(name)
         return link if link is not None and link.chain_id == chain_id else None
 
     def with_id(self, chain_id: int | None) -> ChainLink | None:
-        """Returns the chain with this EVM id (None for Solana); None if the profile has no such
+        """Returns the chain with this EVM id (None means Solana); None if the profile has no such
         chain."""
         return next((link for link in self._links.values() if link.chain_id == chain_id), None)
 
@@ -152,8 +152,8 @@ class Chains:
         return self._solana[link.name]
 
     async def answers(self, link: ChainLink, asked: Sequence[Request]) -> list[Any]:
-        """Returns the node's answer to each request, an EvmRefused for each that the node
-        refused."""
+        """Returns the node's answers in the order of the requests. The answer to a request that the
+        node refused is an EvmRefused."""
         client, genesis = self.evm(link), self._genesis(link.name)
         identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         try:
@@ -180,8 +180,8 @@ class Chains:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
-        """Returns the decimals of each token as the chain states them; None for a token that states
-        none."""
+        """Returns the decimals that the chain states for each token, None for a token without
+        stated decimals."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
                 return [await _mint_decimals(client, token) for token in tokens]
@@ -193,7 +193,8 @@ class Chains:
         ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
-        """Returns the symbol that a token's EVM contract states; None if it states none."""
+        """Returns the symbol that a token's EVM contract states; None if the contract states no
+        symbol."""
         (answer,) = await self.answers(link, [calling(Call(token, SYMBOL.call()))])
         return read_symbol(told(octets, answer) or b"")
 
@@ -203,8 +204,8 @@ def _another_chain(link: ChainLink) -> Refused:
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
-    """Raises Refused if a sandbox key would sign for a live chain, or a live key for a sandbox
-    chain. Only keys created in the sandbox may sign where it imitates a real chain."""
+    """Raises Refused if a live key would sign for an EVM chain of the sandbox, an imported sandbox
+    key for a real EVM chain id, or any sandbox key for Solana's main network."""
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
             raise Refused("other_chain", "a key of the sandbox never signs for the main network")

@@ -232,7 +232,8 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused if the policy states other decimals for a token than its chain."""
+    """Raises Refused if the policy states other decimals for a token than the token's chain. If
+    ``sealing`` is False, tokens of the current policy are not checked again."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:

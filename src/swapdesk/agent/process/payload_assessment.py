@@ -114,8 +114,9 @@ async def read_facts(
     now: datetime,
     call: Call | None = None,
 ) -> Facts:
-    """Returns the facts that the gate needs from an EVM chain. What cannot be read is missing, so
-    that the gate refuses. ``call`` is the call to simulate, None for a document."""
+    """Returns the facts that the gate needs from an EVM chain. A fact that cannot be read is
+    missing, and the gate then refuses. ``needs`` is a result of ``gate.case.needed``; ``call`` is
+    the call to simulate, None for a document."""
     code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [
@@ -179,8 +180,9 @@ async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | No
 
 
 def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
-    """Returns the gas limit and price to sign. The price suffices if the base fee doubles, unless
-    the cost would exceed ``most``."""
+    """Returns the gas limit and price to sign. The price covers a doubled base fee. If the cost
+    would exceed ``most``, a lower price is used as long as it still covers a base fee raised by an
+    eighth."""
     limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
     fee = 2 * base_fee + priority
     allowed = most // limit
@@ -244,7 +246,7 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
 
 class SigningRequest(Struct, frozen=True):
     """A request to sign. ``replaces`` is the hash of the waiting transaction whose nonce the
-    payload reuses, None if it has its own."""
+    payload reuses, None if the payload has a nonce of its own."""
 
     payload: Payload
     promise: Promise
@@ -256,7 +258,7 @@ class SigningRequest(Struct, frozen=True):
 class Looked(Struct, frozen=True):
     """The result of assessing a payload once. ``claim`` is None if the payload is unreadable.
     ``taken`` is the most, in base units of the token sold, that all signatures under the intent
-    could take."""
+    together could take."""
 
     claim: Claim | None
     facts: Facts
@@ -269,8 +271,8 @@ class Looked(Struct, frozen=True):
 
 
 class Looking:
-    """Assesses payloads by the chain, the gate's rules and the spending policy. Raises Refused for
-    problems that no rule covers."""
+    """Judges payloads by the gate's rules, the spending policy and the state of the chain. Methods
+    may raise Refused for problems that no rule covers."""
 
     def __init__(
         self,
@@ -287,8 +289,8 @@ class Looking:
         self._clock = clock
 
     async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
-        """Assesses a payload. ``before`` is the first assessment if this is the second one, just
-        before the signature; otherwise None."""
+        """Assesses a payload. ``before`` is None for the first assessment. For the second one, made
+        just before signing, it is the result of the first."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
@@ -358,8 +360,9 @@ class Looking:
         *,
         signing: bool,
     ) -> tuple[RuleFinding, ...]:
-        """Returns the objections of the spending policy. ``tier`` is the price tier of a paid API
-        call, otherwise None."""
+        """Returns the spending policy's objections. ``decimals`` has the confirmed tokens'
+        decimals, which the gate compares with the chain. ``tier`` is the price tier of a paid API
+        call, otherwise None. With ``signing``, the pass phrase must have opened the policy."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -446,8 +449,9 @@ class Looking:
         facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
-        """Returns the nonce, gas and fees to sign (None if unknown), and the facts with them.
-        Raises Refused if those of ``before`` no longer suffice."""
+        """Returns the nonce, gas and fees to sign (None if unknown), and the facts with this gas.
+        Raises Refused if the gas in ``before`` no longer suffices or there is no transaction to
+        replace."""
         promise, replaces = subject.promise, subject.replaces
         gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
         if gas is None or facts.nonce is None or priority is None or chain_id is None:
@@ -498,8 +502,8 @@ LIFETIME = 150
 async def read_solana_facts(
     client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
 ) -> Facts:
-    """Returns the facts that the gate needs from a Solana chain. What cannot be read is missing, so
-    that the gate refuses."""
+    """Returns the facts that the gate needs from a Solana chain. A fact that cannot be read is
+    missing, and the gate then refuses."""
     raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
     blockhash = str(message.recent_blockhash)
@@ -532,8 +536,8 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """Returns for how many further blocks the transaction's blockhash stays valid; None if unknown.
-    Too high a figure loses no money."""
+    """Returns for how many more blocks the transaction's blockhash is valid, 0 if ``good`` is
+    False; None if unknown. Too high a result costs no money."""
     if not good:
         return 0
     if blockhash == newest.blockhash:

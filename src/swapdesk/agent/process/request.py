@@ -40,8 +40,8 @@ def secret(frame: Frame, name: str) -> SecretBytes:
 
 
 def argument(frame: Frame, name: str, form: Any) -> Any:
-    """Returns a request's argument, converted to the type ``form``; an absent one is read as None.
-    Raises Refused if it does not fit."""
+    """Returns the request's argument ``name``, converted to the type ``form``. A missing argument
+    counts as None. Raises Refused if the value does not have this type."""
     try:
         value = convert(frame.head.get(name), form)
     except (ValidationError, ValueError):

@@ -69,7 +69,7 @@ class DeskPipe:
         threading.Thread(target=self._write, name="answers", daemon=True).start()
 
     async def next(self) -> Frame:
-        """Returns the next frame from the desk. Waits first while the desk leaves too many bytes of
+        """Returns the next frame from the desk. Waits while the desk has too many bytes of earlier
         answers unread."""
         await self._room.wait()
         frame = await self._frames.get()
@@ -79,8 +79,8 @@ class DeskPipe:
     def say(
         self, head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
     ) -> None:
-        """Queues a frame, which is written whole. Raises FrameError, and writes nothing, if it is
-        too large."""
+        """Queues a frame for the desk. Raises FrameError, and queues nothing, if the frame is too
+        large."""
         frame = encode_frame(head, secrets)
         self._count(len(frame))
         self._said.put((frame, bool(secrets)))
@@ -152,8 +152,8 @@ OPERATIONS: dict[AgentOperation, Handler] = {
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """Returns the answer to a request of any operation except ``open``. ``AgentService`` makes a
-    refusal of any exception."""
+    """Returns the answer to a request for any operation except ``open``. ``AgentService`` turns any
+    exception raised here into a refusal."""
     handler = OPERATIONS.get(operation)
     if handler is None:
         await opened.loaded()
@@ -164,8 +164,8 @@ async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame
 
 
 class AgentService:
-    """The agent of one desk, until the pipe ends. ``cost`` is the scrypt parameter n for new key
-    files."""
+    """Answers the requests of one desk until the pipe to it ends. ``cost`` is the scrypt parameter
+    n for new key files."""
 
     def __init__(self, pipe: DeskPipe, *, cost: int = MAX_N) -> None:
         self._pipe = pipe

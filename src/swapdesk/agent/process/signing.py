@@ -124,8 +124,8 @@ class Reviewing:
         return review
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """Returns the call of a waiting transaction, and its review with the same nonce and a
-        higher fee. Gas may cost what was confirmed at first, or ``gas_units`` wei if that is more.
+        """Returns the call of a waiting transaction, and a review of that call with the same nonce
+        and a higher fee. Gas may cost the confirmed amount, or ``gas_units`` wei if that is higher.
         Signs nothing."""
         transaction = self._records.find(hash_)
         asked = None if transaction is None else self._records.asked(hash_)
@@ -146,8 +146,9 @@ class Reviewing:
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
     ) -> Signature | SignedTransaction:
-        """Signs the payload of a review if chain and gate still agree. A wrong ``phrase`` raises
-        Refused and leaves the review usable; after that check it is used up."""
+        """Signs the payload of a review if a second assessment agrees with the first; otherwise
+        raises Refused. A wrong ``phrase`` raises Refused too and leaves the review usable. From the
+        second assessment on, the review is used up."""
         pending = self._pending.get(review_id)
         if pending is None:
             raise Refused("unknown_review", "there is no such review: look at it once more")

@@ -40,8 +40,8 @@ MAX_PASSPHRASE = 1024
 
 
 class Wallet:
-    """The wallet of a profile with its open private keys. ``loaded`` waits for the chain libraries.
-    Whoever read a pass phrase from the pipe has to wipe it."""
+    """The wallet of a profile, with the private keys that are unlocked. ``loaded`` waits until the
+    chain libraries are imported. The caller has to wipe every pass phrase that it passes in."""
 
     def __init__(
         self,
@@ -88,8 +88,8 @@ class Wallet:
     async def unlock(
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
-        """Opens the key files of ``addresses``, or all if None. Returns the keys that did not open,
-        with reasons. Raises Refused if none opened."""
+        """Opens the key files of ``addresses``, or all key files if None. Returns the keys that did
+        not open, with reasons. Raises Refused if no key opened."""
         wanted = None if addresses is None else set(addresses)
         files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)
@@ -164,8 +164,8 @@ class Wallet:
             self._open.popitem()[1].drop()
 
     def signer(self, address: str, kind: type[S]) -> S:
-        """Returns the unlocked private key of an account. Raises Refused if it is locked or not of
-        the class ``kind``."""
+        """Returns the unlocked private key of an account. Raises Refused if the key is locked or
+        not of the class ``kind``."""
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
@@ -179,9 +179,9 @@ class Wallet:
     async def add(
         self, material: KeyMaterial, name: str, passphrase: SecretBytes, now: datetime
     ) -> Account:
-        """Encrypts and stores a private key, unlocked. Raises Refused if the account exists or
-        ``passphrase`` is not that of the existing keys. The secret is wiped if it cannot be
-        stored."""
+        """Encrypts and stores a private key and unlocks it. Raises Refused if the account exists or
+        the existing keys have another pass phrase. If storing fails, the secret in ``material`` is
+        wiped."""
         try:
             account = self._new_account(material, name, now)
             files, _ = self._directory.read()

@@ -29,8 +29,8 @@ MAX_SECONDS = 24 * 3600.0
 
 
 class IdleLock:
-    """Calls ``lock`` once if no request came for ``seconds``, counted even while the machine
-    sleeps."""
+    """Calls ``lock`` once if no request came for ``seconds``. Time while the machine sleeps counts
+    too."""
 
     def __init__(self, clock: Clock, seconds: float, lock: Callable[[], None]) -> None:
         self._clock = clock
@@ -60,8 +60,9 @@ class IdleLock:
 
 
 class OpenedWallet:
-    """An open wallet with its keys, records and policy. ``dropped`` is called if the keys were
-    locked because no request came. Raises Refused if the directory of keys cannot be used."""
+    """An open wallet with its keys, records and policy. ``dropped`` is called when keys are locked
+    because no request came. The constructor may raise Refused or UnsafePlace if the key directory
+    cannot be used."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
@@ -146,8 +147,8 @@ Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
 
 
 def load_signing() -> None:
-    """Imports all libraries for signing. Run it in one thread before others import them: circular
-    imports fail in concurrent threads."""
+    """Imports all libraries for signing. Run it in one thread before other threads import them:
+    circular imports fail in concurrent threads."""
     for name in (
         "coincurve",
         "eth_account.messages",

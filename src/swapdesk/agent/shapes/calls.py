@@ -51,8 +51,8 @@ Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 @contextmanager
 def _exact_call(code: str, words: str = "") -> Iterator[None]:
-    """Raises a decoding error of calldata as PayloadRefused with ``code``, and with ``words``
-    unless empty."""
+    """Turns a decoding error of calldata into PayloadRefused with ``code``. ``words`` replaces the
+    error's message unless empty."""
     try:
         yield
     except CalldataError as error:
@@ -60,8 +60,9 @@ def _exact_call(code: str, words: str = "") -> Iterator[None]:
 
 
 def read_payment(number: int, call: InnerCall, code: str) -> Payment:
-    """Returns the fields and amount of a payment of the native coin or a token. ``number`` is its
-    position, from 0. Raises PayloadRefused with ``code`` for any other call."""
+    """Returns the fields and amount of a call that pays the native coin or a token. ``number`` is
+    the call's position, from 0. Raises PayloadRefused with ``code`` if the call does anything
+    else."""
     if call.value and not call.data:
         payee, units, token = checksummed(call.to), call.value, None
     elif call.data and not call.value:

@@ -194,9 +194,9 @@ Meanings = Mapping[str, tuple[Meaning, str]]
 
 
 class Shape(Struct, frozen=True):
-    """A known form of a payload. A payload with a field outside ``fields`` is refused.
-    ``sells_contract`` is True if the called contract is the token sold, ``sells_native`` if the
-    native coin is."""
+    """A known form of payload. A payload with a field outside ``fields`` is refused.
+    ``sells_contract`` is True if the token sold is the called contract, ``sells_native`` if the
+    native coin is sold."""
 
     name: str
     title: str
@@ -216,8 +216,9 @@ _LEAVES: tuple[Meaning, ...] = ("sold units", "fee units")
 def moves_of(
     fields: Sequence[ClaimField], shape: Shape, contract: str | None
 ) -> tuple[tuple[Outflow, ...], tuple[Outflow, ...], str | None]:
-    """Returns ``outflows``, ``allowed`` and ``bought`` of a claim. ``contract`` is the one that is
-    called or that checks the signature. Raises TypeError if an amount is not a number."""
+    """Returns the values of ``outflows``, ``allowed`` and ``bought`` for a Claim. ``contract`` is
+    the contract that is called or that checks the signature. Raises TypeError if an amount is not a
+    number."""
     tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # A missing token does not mean the chain's coin: only a shape can say that.

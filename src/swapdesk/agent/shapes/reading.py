@@ -192,8 +192,8 @@ _INDEX = re.compile(r"\[([0-9]+)\]")
 
 
 def read_typed(raw: object) -> Claim:
-    """Returns the decoded content of an EIP-712 document, with the act ``unknown`` for unknown
-    types. Raises PayloadRefused if it is not strictly valid."""
+    """Returns the decoded content of an EIP-712 document. A document of unknown type has the act
+    ``unknown``. Raises PayloadRefused if the document is not strictly valid."""
     document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))
@@ -246,7 +246,7 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:
     """Returns the decoded content of a payload. An EVM transaction is read for the chain in
-    ``promise``. Raises PayloadRefused if the meaning is not exact."""
+    ``promise``. Raises PayloadRefused if the payload cannot be decoded exactly."""
     if isinstance(payload, TypedDataPayload):
         return read_typed(payload.document)
     if isinstance(payload, SolanaPayload):

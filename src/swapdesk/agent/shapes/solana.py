@@ -47,8 +47,9 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 
 def read_message(encoded: str, promise: Promise) -> Claim:
-    """Returns the decoded content of a base64 Solana transaction, in which known owners stand for
-    their token accounts. Raises PayloadRefused if any instruction is not exactly known."""
+    """Returns the decoded content of a base64 Solana transaction. Instead of a token account, the
+    claim names its owner if known. Raises PayloadRefused if any instruction is not exactly
+    known."""
     transaction = _transaction(encoded)
     body = transaction.message
     if not isinstance(body, Message | MessageV0):
@@ -221,8 +222,8 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """Adds the fields of a revocation. Raises PayloadRefused if it concerns another token
-        account than the confirmed token's."""
+        """Adds the claim's fields for a revocation. Raises PayloadRefused unless its token account
+        is the one derived from the owner and the confirmed token."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(

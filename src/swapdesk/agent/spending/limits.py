@@ -51,8 +51,9 @@ Units = int | float
 
 
 class Spend(Struct, frozen=True):
-    """An amount that can leave ``account``, in base units. ``taker`` is empty if the payload itself
-    moves it. ``grants`` is False if the taker uses an allowance given elsewhere."""
+    """An amount, in base units, that can leave ``account``. ``taker`` is the address that can take
+    it, empty if the payload itself moves it. ``grants`` is False if the taker uses an allowance
+    from another signature."""
 
     token: TokenKey
     units: Units
@@ -62,7 +63,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """Amounts with the same (token, account that they leave, taker) are added up."""
+        """The key (token, paying account, taker). Amounts with the same key are added up."""
         return self.token, self.account, self.taker
 
 
@@ -97,8 +98,8 @@ the taker to take, and the units that the taker's own payloads take."""
 
 
 class SpendSums:
-    """The most that can leave of each token, in base units. What is taken by an allowance is not
-    counted beside the allowance."""
+    """The most that can leave of each token, in base units. An allowance and the amounts taken
+    under it are not added; the larger counts."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -147,8 +148,9 @@ def spending_of(
     gas: GasPlan | None = None,
     simulation: Simulation | None = None,
 ) -> Spending:
-    """Returns what can leave because of the payload ``claim``. ``nonce`` and ``gas`` are those of
-    an EVM transaction; ``simulation`` shows the rent of new accounts on Solana."""
+    """Returns what can leave because of the payload ``claim``. Payments between ``account`` and
+    ``smart_account`` do not count. ``nonce`` and ``gas`` are those of an EVM transaction;
+    ``simulation`` shows the rent of new Solana accounts."""
     own = {account} if smart_account is None else {account, smart_account}
     taken: dict[str | None, Units] = defaultdict(int)
     allowed: dict[str | None, Units] = defaultdict(int)
@@ -250,8 +252,8 @@ _USD_DECIMALS = 2
 
 
 class Past(Struct, frozen=True):
-    """What was counted earlier, for each window of a limit. ``again`` is True if the judged payload
-    was counted already."""
+    """What was counted earlier, for each window of a limit. ``again`` is True if the payload to
+    judge was itself counted earlier."""
 
     windows: Mapping[SpendWindow, SpendSums]
     again: bool = False
@@ -275,8 +277,8 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """Returns a refusing finding for each token whose decimals in the policy differ from those that
-    the chain states: its limit would allow another amount."""
+    """Returns a refusing finding for each token whose decimals in the policy differ from those in
+    ``decimals``, because its limit would then allow another amount."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
@@ -304,8 +306,8 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """True if the policy limits every token that leaves per hour or per day, in the token or in
-    USD."""
+    """True if the policy has an hourly or daily limit, in USD or in the token itself, for every
+    token that leaves."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
     tokens = {limit.token_key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
@@ -382,7 +384,8 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yields (code, words) for each exceeded limit on tokens that the payload moves."""
+    """Yields (code, words) for each exceeded limit on tokens that the payload moves. ``call`` is
+    True if the payload pays an API call."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}

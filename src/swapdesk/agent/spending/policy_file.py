@@ -44,9 +44,9 @@ class PolicyUnknown(Exception):
 
 
 class HeldPolicy(Struct, frozen=True):
-    """The content of a policy file. ``sealed`` is the JSON of the policy set with the pass phrase,
-    ``crypto`` its seal. ``policy`` is the one in force: the sealed one, or a stricter one set
-    since."""
+    """The content of a policy file. ``sealed`` is the JSON of the policy that was set with the pass
+    phrase, ``crypto`` its seal. ``policy`` is in force: the sealed policy or a stricter one set
+    later."""
 
     policy: SpendingPolicy
     sealed: str
@@ -54,8 +54,8 @@ class HeldPolicy(Struct, frozen=True):
 
 
 class PolicyKeeper:
-    """Reads and writes the policy file. ``spent`` returns the record that also stores the file's
-    digest. Raises Refused if the records fail."""
+    """Reads and writes the policy file. ``spent`` returns the record in which the digest of the
+    policy file is stored. Methods may raise Refused if that record fails."""
 
     def __init__(self, directory: Path, profile: str, spent: Callable[[], SpentRecord]) -> None:
         self._path = directory / FILE
@@ -93,8 +93,8 @@ class PolicyKeeper:
             raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
 
     def for_signing(self) -> SpendingPolicy | None:
-        """Returns the policy that the pass phrase has opened; None if none was ever set. Raises
-        PolicyUnknown if it is not open or the file was changed by another program."""
+        """Returns the policy in force; None if no policy was ever set. Raises PolicyUnknown if the
+        pass phrase has not opened it or another program changed the file."""
         held = self.read()
         if held is None:
             return None
@@ -103,8 +103,8 @@ class PolicyKeeper:
         return held.policy
 
     def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
-        """Returns the content of the policy file and its seal; None if there is no policy or the
-        file cannot be used."""
+        """Returns the content of the policy file, and its seal, which states the key derivation.
+        None if there is no policy or the file cannot be used."""
         try:
             held = self.read()
         except PolicyUnknown:
@@ -115,8 +115,8 @@ class PolicyKeeper:
             return None
 
     def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
-        """Opens the seal of a policy with ``key`` (derived from the pass phrase), and wipes
-        ``key``. The policy stays closed if that fails."""
+        """Opens the policy's seal with ``key`` (derived from the pass phrase), and wipes ``key``.
+        If ``key`` is wrong, the policy stays closed and nothing is raised."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
         except Refused:

@@ -35,16 +35,16 @@ _SENDING = (State.UNKNOWN,)
 
 
 class Delivery(ABC):
-    """Sends and follows the transactions of one chain. ``hand_in`` sends signed bytes to the node;
-    it raises NodeError."""
+    """Sends and follows the transactions of one chain. ``hand_in`` is the function that sends
+    signed bytes to the node. It may raise NodeError."""
 
     def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records
         self._hand_in = hand_in
 
     async def send(self, transaction: SignedTransaction) -> SignedTransaction:
-        """Sends a transaction to the node, unless one with the same nonce and a higher fee was
-        sent. Raises Refused if it is not certain that the node has the bytes."""
+        """Sends a transaction to the node, unless another one with the same nonce and a higher fee
+        was sent. Raises Refused if the node may not have received the bytes."""
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:
@@ -92,8 +92,8 @@ class Delivery(ABC):
 
     @abstractmethod
     async def _resolve(self, transaction: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        """Records the transaction's outcome on the chain. With ``resend``, sends it again if the
-        chain lacks it. Raises NodeError."""
+        """Records what the chain did with the transaction, and returns the updated record. With
+        ``resend``, sends the transaction again if the chain lacks it. May raise NodeError."""
 
     def _note(
         self, transaction: SignedTransaction, problem: str, state: State = State.UNKNOWN
@@ -211,7 +211,8 @@ class EvmDelivery(Delivery):
         return None
 
     async def _left(self, address: str, block: int) -> int:
-        """Returns how much of the native coin left an address in ``block``, in base units."""
+        """Returns by how much an address's balance of the native coin fell in ``block``, in base
+        units."""
         asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
         before, after = [quantity(answer) for answer in await self._client.batch(asked)]
         return before - after

@@ -101,8 +101,9 @@ CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 
 
 class RecordsFile:
-    """The open records file in ``directory``. With ``writable`` False it need not exist. Raises
-    Refused (code ``records``), and changes nothing, if the file cannot be used."""
+    """The open records file in ``directory``. If ``writable`` is False, the file need not exist.
+    The constructor raises Refused (code ``records``), and changes nothing, if the file cannot be
+    used."""
 
     def __init__(self, directory: Path, *, writable: bool) -> None:
         path = directory / FILE
@@ -127,8 +128,8 @@ class RecordsFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yields a connection inside a database transaction: everything is on disk after it, or
-        nothing after an exception. Raises Refused if the file cannot be written."""
+        """Yields a connection inside a database transaction. All changes are written to disk at its
+        end, or undone if an exception is raised. Raises Refused if the file cannot be written."""
         try:
             with transaction(self._connection) as connection:
                 yield connection
@@ -242,8 +243,8 @@ def _microseconds(at: datetime) -> int:
 
 
 def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
-    """Counts, once, what can leave because of a signature, in the caller's database transaction.
-    ``at`` is the time returned by ``SpentRecord.now``."""
+    """Adds what can leave because of a signature to the count, unless it was added before. Uses the
+    caller's database transaction. ``at`` is a time from ``SpentRecord.now``."""
     if spending is None or not spending.all:
         return
     row = connection.execute(
@@ -273,8 +274,8 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 
 
 class SpentRecord:
-    """The count of everything that was signed. ``monotonic`` returns seconds that never run back.
-    Raises Refused if the file fails."""
+    """The count of everything that was signed, for the limits of the policy. ``monotonic`` returns
+    seconds that never run backward. Methods may raise Refused if the file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file
@@ -292,8 +293,8 @@ class SpentRecord:
         since."""
 
     def now(self, now: datetime) -> datetime:
-        """Returns the time to count at: ``now``, but never before the last counted signature, so
-        that setting the clock back frees no limit."""
+        """Returns the time to use for counting: ``now``, or the time of the last counted signature
+        if that is later. Setting the clock back thus frees no limit."""
         ticked = self._monotonic()
         if self._seen is not None:
             seen, at = self._seen
@@ -354,8 +355,8 @@ class SpentRecord:
     # The policy's file
 
     def policies(self) -> frozenset[bytes]:
-        """Returns the accepted digests of the policy file: none without a policy, two only while a
-        new file is being written."""
+        """Returns the digests that the policy file may have: none if there is no policy, two only
+        while a new file is being written."""
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:

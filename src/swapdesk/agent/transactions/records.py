@@ -48,8 +48,8 @@ def given_of(row: sqlite3.Row) -> PastSignature:
 
 
 def taking_text(taking: Taking) -> str:
-    """Returns, as JSON text for the records, what a signature allows to be taken. Numbers are text,
-    because they can exceed the database's."""
+    """Returns a taking as JSON text for the records. Numbers are written as text, because they may
+    be too large for the database."""
     nonce = taking.nonce
     entry = {
         **asdict(taking),
@@ -64,8 +64,8 @@ def _nonce_text(nonce: int | bytes) -> str:
 
 
 def read_taking(text: str | None) -> Taking | None:
-    """Returns the taking in a JSON text of the records; None if there is none or an earlier release
-    wrote it differently."""
+    """Returns the taking from its JSON text in the records; None if there is no text or an earlier
+    release wrote it in another form."""
     if text is None:
         return None
     try:
@@ -144,8 +144,8 @@ _LAST_PLACE = (1 << 63) - 1
 
 
 class Records:
-    """The records of what one wallet signed. Raises Refused (code ``records``) if the file
-    fails."""
+    """The records of what one wallet signed. Methods may raise Refused (code ``records``) if the
+    file fails."""
 
     def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
@@ -222,8 +222,8 @@ class Records:
     # Transactions
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
-        """Returns the nonce for a new transaction: ``of_node``, the node's next one, plus recorded
-        transactions that the node has not seen."""
+        """Returns the nonce for a new transaction: the node's next one (``of_node``), or a higher
+        one if that nonce or a later one is recorded already."""
         rows = self._file.read(
             "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
             " AND code IS NOT 'ABANDONED'",
@@ -313,9 +313,9 @@ class Records:
         fees: tuple[int, int] = (0, 0),
         asked: str | None = None,
     ) -> SignedTransaction:
-        """Records a signed transaction and returns it. ``fees`` are the highest and the priority
-        fee in wei per unit of gas. Raises Refused if it may not be signed; the caller then drops
-        the bytes."""
+        """Records a signed transaction and returns its record. ``fees`` are the highest fee and the
+        priority fee, in wei per unit of gas. If the transaction may not be signed, raises Refused;
+        the caller must then discard ``raw``."""
         at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
             self._admit(draft, given.content, of_node, fees)
@@ -382,8 +382,9 @@ class Records:
     def page(
         self, intent_id: str | None = None, after: int = 0, most: int = -1
     ) -> tuple[tuple[SignedTransaction, ...], int | None]:
-        """Returns up to ``most`` transactions (-1: all) after position ``after``, oldest first, and
-        the position after which the next page begins, None if none."""
+        """Returns at most ``most`` transactions (-1: all) after position ``after``, oldest first.
+        The second value is the position to pass as ``after`` for the next page, None if this page
+        is not full."""
         rows = self._file.read(
             "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
             " ORDER BY rowid LIMIT ?",
@@ -410,8 +411,8 @@ class Records:
         return tuple(told_of(row) for row in rows)
 
     def outbidding(self, transaction: SignedTransaction) -> SignedTransaction | None:
-        """Returns the transaction that nodes keep instead of ``transaction``: one sent with the
-        same nonce and the highest fee. None if none has a higher fee."""
+        """Returns the sent transaction with the same nonce that nodes prefer because of its higher
+        fee; None if no other one has a higher fee."""
         bids = [twin for twin in self.twins(transaction) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(transaction.hash):
@@ -429,8 +430,9 @@ class Records:
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Sets state, code, confirmations and problem if the present state is one of ``among``, and
-        returns True if so. With ``mined`` False, a transaction in a block stays unchanged."""
+        """Sets state, code, confirmations and problem if the present state is in ``among``. Returns
+        True if the record was changed. With ``mined`` False, a transaction in a block stays
+        unchanged."""
         with self._file.transaction() as connection:
             changed = connection.execute(
                 "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"

@@ -44,8 +44,8 @@ def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address, a Shelley address in lower case. Raises AddressProblem, also for
-    other networks."""
+    """Returns the checked address; a Shelley address is in lower case. Raises AddressProblem, also
+    for other networks."""
     lowered = text[:6].lower()
     if lowered.startswith(f"{PREFIX}1"):
         return ParsedAddress(_read_shelley(text))

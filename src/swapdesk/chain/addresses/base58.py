@@ -68,7 +68,7 @@ def reader(size: int) -> Callable[[str], bytes | None]:
 
 
 def spelled(payload: bytes) -> tuple[str, ...]:
-    """Returns the base58 text alone in a tuple, because a hash in base58 has a single spelling."""
+    """Returns a tuple with one base58 text, because a hash in base58 has a single spelling."""
     return (encode(payload),)
 
 

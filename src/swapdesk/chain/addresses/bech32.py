@@ -87,8 +87,8 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
 
 
 def wrong_place(prefix: str, data: str, constant: int) -> int | None:
-    """Returns the index in ``data`` of the wrong character, if a single one explains the wrong
-    checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
+    """Returns the index in ``data`` of the wrong character, if one wrong character explains the
+    wrong checksum; otherwise None. ``data`` is in lower case and includes the checksum."""
     if any(character not in CHARSET for character in data):
         return None
     values = [CHARSET.index(character) for character in data]
@@ -103,7 +103,7 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
     """Splits values of ``width`` bits into values of ``target`` bits. If ``pad`` is True, zero bits
-    fill up the last value. If False, Bech32Error is raised for leftover bits that are no zero
+    fill up the last value. Otherwise leftover bits raise Bech32Error, unless they are zero
     padding."""
     accumulator = bits = 0
     result = []
@@ -144,9 +144,9 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
 
 
 def require(text: str, prefix_length: int, name: str = "bech32") -> str:
-    """Returns the text in lower case. Raises AddressProblem for mixed case or a foreign character;
-    the message calls the form ``name``. The first ``prefix_length`` characters are exempt from the
-    alphabet."""
+    """Returns the text in lower case. Raises AddressProblem for mixed case, or for a character
+    outside the alphabet after the first ``prefix_length`` characters. ``name`` is the encoding's
+    name in the message."""
     upper = text[:1].isupper()
     for place, character in enumerate(text, start=1):
         if character.isalpha() and character.isupper() != upper:

@@ -119,9 +119,9 @@ def _reader(
     witness: str = "",
     lost: Collection[str] = (),
 ) -> Callable[[str], ParsedAddress]:
-    """Returns a reader of Base58Check addresses with one of ``versions`` and of witness addresses
-    with the prefix ``witness``. Addresses in ``lost`` are refused, because nobody can spend from
-    them."""
+    """Returns a reader of witness addresses with the prefix ``witness`` and of Base58Check
+    addresses with one of ``starts``, ``versions`` and ``lengths``. Addresses in ``lost`` are
+    refused, because nobody can spend from them."""
 
     def read(text: str) -> ParsedAddress:
         if witness and text.lower().startswith(f"{witness}1"):
@@ -194,7 +194,7 @@ def encode_cash(kind: int, digest: bytes) -> str:
 
 def read_cash(text: str) -> ParsedAddress:
     """Returns the checked Bitcoin Cash address in lower case and without ``bitcoincash:``. Raises
-    AddressProblem, also for the old form that Bitcoin shares."""
+    AddressProblem, also for the old form, which Bitcoin uses too."""
     if text[:1] in ("1", "3"):
         _refuse_old_cash(text)
     skipped = len(CASH_PREFIX) + 1 if text[: len(CASH_PREFIX) + 1].lower() == "bitcoincash:" else 0

@@ -47,9 +47,9 @@ def check_address(
     symbol: str | None = None,
     contracts: Collection[str] = (),
 ) -> Verdict:
-    """Checks whether a payout of ``symbol`` on ``chain_name`` can go to ``text``, exactly as
-    written. Never raises. Token contracts in ``contracts`` are refused as recipients. An unknown
-    ``kind`` gives the code ``unknown_kind``."""
+    """Checks whether ``text``, exactly as written, is an address that can receive ``symbol`` on
+    ``chain_name``. Never raises. Token contracts in ``contracts`` are refused. An unknown ``kind``
+    gives the code ``unknown_kind``."""
     address_kind = ADDRESS_KINDS.get(kind)
     if address_kind is None:
         chain = chain_name or "this chain"

@@ -80,7 +80,7 @@ _ROLES = {
 
 
 def encode(prefix: str, account: bytes) -> str:
-    """Returns the bech32 address of ``account``, a hash of 20 or 32 bytes, with this prefix."""
+    """Returns the bech32 address with this prefix for ``account``, a hash of 20 or 32 bytes."""
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 
@@ -99,8 +99,8 @@ def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
 
 
 def _prefix(text: str) -> str:
-    """Returns the lower-case prefix, empty if there is no separator. Raises AddressProblem for a
-    prefix of something other than an account."""
+    """Returns the prefix in lower case; empty if there is no separator. Raises AddressProblem if
+    the prefix says that the text is not an account."""
     prefix, separator, _ = text.lower().partition("1")
     for role, clause in _ROLES.items():
         if separator and prefix.endswith(role) and len(prefix) > len(role):

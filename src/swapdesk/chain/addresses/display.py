@@ -23,7 +23,7 @@ _DRAWN_ALIKE = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("0", "o"), ("1", "l"), (
 def looks_like(candidate: str, known: str) -> bool:
     """Returns whether two different addresses can be mistaken for each other, because their first
     and last four characters agree. Prefix and case do not count. Names made of words are compared
-    by their look on the screen."""
+    by how they appear on the screen."""
     if is_name(candidate) and is_name(known):
         return candidate != known and _drawn(candidate) == _drawn(known)
     if candidate[-END:].lower() != known[-END:].lower():

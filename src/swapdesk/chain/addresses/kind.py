@@ -20,7 +20,7 @@ CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from i
 
 class Proof(IntEnum):
     """How strongly a text's form shows that it is an address of a kind. If several kinds fit, the
-    strongest proof decides. ``ANY_WORD`` counts only if that kind was asked for."""
+    strongest proof decides. ``ANY_WORD`` counts only for the kind that the caller expects."""
 
     ANY_WORD = 0
     """Nearly every word has this form, because it is a name without a checksum."""
@@ -46,8 +46,8 @@ class Verdict(Struct, frozen=True):
 
 
 class ParsedAddress(Struct, frozen=True):
-    """An address that its kind's reader accepted, in canonical spelling. ``network`` names the
-    chain if each chain of the kind has its own addresses; ``account`` is set if one account has
+    """An address that the reader of its kind accepted, in canonical spelling. ``network`` names the
+    chain if the chains of this kind have different addresses. ``account`` is set if an account has
     several spellings."""
 
     normalized: str
@@ -99,8 +99,8 @@ BURNED = "This is a burn address. What is sent to it is lost."
 
 
 def wrong_checksum(position: int | None = None) -> AddressProblem:
-    """Returns the problem to raise for a wrong checksum. ``position``, from 1, is that of the only
-    wrong character, if known."""
+    """Returns the problem to raise for a wrong checksum. ``position``, from 1, is the place of the
+    wrong character; None if it is not known."""
     sentence = CHECKSUM_SENTENCE
     if position is not None:
         sentence = f"{sentence} Look at character {position}."
@@ -168,8 +168,8 @@ class Network(Struct, frozen=True):
 
 class MemoRule(Struct, frozen=True):
     """The rules for the memo of a payment (contract 5.4). If ``largest`` is set, memos are numbers
-    up to it. If ``largest_id`` is set, a number up to it is a memo id. ``per_client`` is True if
-    exchanges tell clients apart by memo."""
+    up to it. If ``largest_id`` is set, numbers up to it are memo ids. ``per_client`` means that
+    exchanges identify clients by memo."""
 
     label: str
     longest: int = 64
@@ -179,8 +179,8 @@ class MemoRule(Struct, frozen=True):
 
 
 class UnpaidForm(Struct, frozen=True):
-    """A form of address that no payout goes to; messages can name it. ``when_asked`` is False if
-    the kind's own reader has a better message."""
+    """A form of address that is recognized for messages, but never paid. ``when_asked`` is False if
+    the reader of the kind has a better message."""
 
     called: str
     matches: Callable[[str], bool]
@@ -226,9 +226,9 @@ LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
 
 
 class LinkForm(Struct, frozen=True):
-    """The form of the payment links of one URI scheme. If ``begin`` is empty, such links are only
-    read; if ``contract`` is empty, they cannot name a token. ``amount``, ``units``, ``address``,
-    ``contract`` and ``memo`` are names of parameters."""
+    """The form of the payment links of one URI scheme. If ``begin`` is empty, links are never
+    written; if ``contract`` is empty, they cannot name a token. ``amount``, ``units``, ``address``,
+    ``contract`` and ``memo`` are names of URL parameters."""
 
     begin: str = ""
     amount: str = "amount"

@@ -51,8 +51,8 @@ KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
 
 
 def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
-    """Returns the kinds of addresses, the strongest proof first; with ``above``, only those with a
-    stronger proof than ``above``."""
+    """Returns the kinds of addresses, the strongest proof first. With ``above``, returns only kinds
+    whose proof is stronger than ``above``."""
     kinds = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
     return sorted(kinds, key=lambda kind: -kind.proof)
 

@@ -181,8 +181,8 @@ _EXACT_DIGITS = 15
 
 
 def _doubt(text: str, label: str) -> str:
-    """Returns a sentence on why a valid memo can differ from the one given out, as when a
-    spreadsheet changed it. Empty if nothing suggests this."""
+    """Returns a sentence that says why a valid memo may not be the memo given out, for example
+    because a spreadsheet changed it. Empty if nothing suggests this."""
     made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
     if not made and _is_rounded(text):
         made = "a number of which only the first digits are left"
@@ -218,9 +218,9 @@ def payment_link(
     decimals: int,
     symbol: str = "",
 ) -> PaymentLink | None:
-    """Returns the link for paying ``amount`` whole tokens to a checked address. None if no link can
-    express the payment exactly; then show the plain address. ``contract`` is None for the coin.
-    Raises ValueError for an amount not above zero."""
+    """Returns the link for paying ``amount`` whole tokens to a checked address; None if no link can
+    express the payment exactly. ``contract`` is None for the chain's coin. Raises ValueError for an
+    amount not above zero."""
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
     address_kind = ADDRESS_KINDS.get(kind)
@@ -259,7 +259,7 @@ EVM_CHAINS: Mapping[int, tuple[str, ...]] = {
 class LinkedPayment(Struct, frozen=True, kw_only=True):
     """The payment that a link asks for; ``address`` is not checked. The amounts are None if the
     link states none. An amount without ``contract`` is in the chain's coin. ``unused`` lists parts
-    of the link that a payment from here cannot carry."""
+    of the link that this desk cannot use."""
 
     address: str
     kind: str = ""
@@ -311,7 +311,7 @@ _CAIP_REFERENCE = re.compile(r"[-_a-zA-Z0-9]{1,32}")
 
 def is_link(text: str) -> bool:
     """Returns whether the text begins with a URI scheme or chain name and a colon. If addresses can
-    begin so too (``bitcoincash:``), the rest decides."""
+    have the same beginning (``bitcoincash:``), the text after the colon decides."""
     scheme, colon, _ = text.partition(":")
     if not colon or _SCHEME.fullmatch(scheme) is None:
         return False
@@ -465,7 +465,7 @@ def _unused(parameters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _amount(text: str) -> Decimal | None:
-    """Returns the amount in whole tokens; None for 0, with which some wallets leave the amount
+    """Returns the amount in whole tokens; None for 0, which some wallets write to leave the amount
     open. Raises AddressProblem."""
     try:
         return parse_amount(text) or None

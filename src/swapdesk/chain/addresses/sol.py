@@ -37,8 +37,8 @@ _PROGRAMS = {
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address, always with the warning that it has no checksum; a program's
-    address has a doubt. Raises AddressProblem."""
+    """Returns the checked address. It always has the warning that there is no checksum; the address
+    of a program also has a doubt. Raises AddressProblem."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), range(SHORTEST, LONGEST + 1))
     if text in _PROGRAMS:

@@ -38,7 +38,7 @@ _MASTERCHAIN = 0xFF
 
 def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) -> str:
     """Returns the user-friendly address of a 32-byte account, in URL-safe base64. ``flag`` is the
-    first byte of the form."""
+    first of the encoded bytes."""
     body = bytes([flag, workchain & 0xFF]) + account
     return base64.urlsafe_b64encode(body + binascii.crc_hqx(body, 0).to_bytes(2, "big")).decode(
         "ascii"

@@ -71,7 +71,7 @@ def decode_address(text: str) -> tuple[int, bytes]:
 
 
 def read(text: str) -> ParsedAddress:
-    """Returns the checked address, with the name of its form (such as subaddress) as ``noun``.
+    """Returns the checked address. Its ``noun`` names the form of address, such as subaddress.
     Raises AddressProblem for any other text."""
     require_start(text, "4", "8")
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")

@@ -69,8 +69,8 @@ def _normal(value: Any) -> Any:
 
 
 def text_in(data: bytes) -> bytes | None:
-    """Returns the bytes of the text if ``data`` is one ABI-encoded text. None for any other
-    data."""
+    """Returns the bytes of a text that is ABI-encoded in ``data``. None if ``data`` is anything but
+    one such text."""
     if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
         return None
     length = int.from_bytes(data[32:64], "big")

@@ -159,8 +159,8 @@ def octets(value: object) -> bytes:
 
 
 def digest(value: object) -> str:
-    """Returns ``value``, from a node's answer, in lower case if it is a hash of 32 bytes in
-    hexadecimal. Raises NodeUncertain if it is not."""
+    """Returns ``value``, a hash in a node's answer, in lower case. Raises NodeUncertain if it is
+    not 32 bytes in hexadecimal."""
     return _text_of(_HASH, value, "hash").lower()
 
 
@@ -290,12 +290,12 @@ def calling(call: Call, block: str = "latest") -> Request:
 
 
 class EvmClient(NodeHttp):
-    """A client of an EVM node. ``deadline`` limits every call, in seconds. Methods raise
+    """A client of an EVM node. ``deadline`` limits every call, in seconds. Methods may raise
     NodeUnreachable, NodeUncertain or EvmRefused, and never repeat a request."""
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
         """Sends several reads, up to :data:`BATCH_LIMIT` per request, and returns the results in
-        order. A refused read gives an EvmRefused in the list."""
+        order. For a refused read, the list has an EvmRefused in place of a result."""
         results: list[Any] = []
         for start in range(0, len(requests), BATCH_LIMIT):
             asked = requests[start : start + BATCH_LIMIT]
@@ -332,17 +332,19 @@ class EvmClient(NodeHttp):
         return quantity(await self.ask("eth_getTransactionCount", address, block))
 
     async def call(self, call: Call) -> bytes:
-        """Returns the data that a call would return now. Raises EvmRefused if it reverts; ``words``
-        say why."""
+        """Returns the data that a call would return now. Raises EvmRefused if the call reverts;
+        ``words`` of the exception say why."""
         return octets(await self.ask("eth_call", call.as_json(), "latest"))
 
     async def estimate(self, call: Call) -> int:
-        """Returns the gas that a call needs. Raises EvmRefused if it reverts; ``words`` say why."""
+        """Returns the gas that a call needs. Raises EvmRefused if the call reverts; ``words`` of
+        the exception say why."""
         return quantity(await self.ask("eth_estimateGas", call.as_json()))
 
     async def simulate(self, calls: Sequence[Call]) -> list[SimulatedCall]:
         """Simulates calls in sequence without changing the chain. A node without ``eth_simulateV1``
-        simulates a single call and reports no events; several calls raise EvmRefused there."""
+        can simulate only a single call, without events; with such a node, several calls raise
+        EvmRefused."""
         block = {"calls": [call.as_json() for call in calls]}
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
         try:
@@ -401,8 +403,8 @@ class EvmClient(NodeHttp):
 
     async def send_raw(self, raw: bytes) -> str:
         """Sends a signed transaction and returns its hash, also if the node already had the
-        transaction. After NodeUncertain it may have been accepted; sending the same bytes again is
-        safe."""
+        transaction. After NodeUncertain, the node may have accepted the transaction; sending the
+        same bytes again is safe."""
         own = "0x" + keccak(raw).hex()
         try:
             answered = digest(await self.ask("eth_sendRawTransaction", "0x" + raw.hex()))

@@ -66,8 +66,8 @@ class BalanceChanges(Struct, frozen=True):
 
 
 class SimulationResult(Struct, frozen=True):
-    """The result of a simulated transaction. ``error`` is Solana's JSON, None for success;
-    ``moves`` are changed balances, None if not reported."""
+    """The result of a simulated transaction. ``error`` is Solana's JSON, None for success.
+    ``moves`` has the changed balances, None if the node did not report them."""
 
     error: Any
     units: int | None
@@ -236,9 +236,9 @@ class SolanaClient(NodeHttp):
         )
 
     async def send(self, transaction: bytes) -> str:
-        """Sends a signed transaction and returns its signature, which does not prove execution. It
-        is safe to send it again. Raises NodeRefused or NodeUnreachable if it was not sent,
-        NodeUncertain if that is unknown."""
+        """Sends a signed transaction and returns its signature, which does not prove execution.
+        Sending it again is safe. After NodeRefused or NodeUnreachable the transaction was not sent;
+        after NodeUncertain it may have been."""
         signature = first_signature(transaction)
         options = {
             "encoding": "base64",
@@ -257,8 +257,8 @@ class SolanaClient(NodeHttp):
         return signature
 
     async def status(self, signature: str) -> Status | None:
-        """Returns the state of a transaction. None if this node has not executed it, which can
-        still happen while its blockhash is valid."""
+        """Returns the state of a transaction. None if this node has not executed the transaction,
+        which can still happen while the blockhash is valid."""
         options = {"searchTransactionHistory": True}
         statuses = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, statuses)

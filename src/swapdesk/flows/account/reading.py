@@ -62,9 +62,9 @@ COLUMNS = ("date", "orders", "volumeUsd")
 
 
 class LimitGauge(Allowance, frozen=True):
-    """The use of one limit of calls within a minute, an hour or a day. ``used`` includes the
-    partner's other programs if an answer reported them. ``exceeded`` is True above the percentage
-    given to the command."""
+    """How much of one limit of calls in a minute, an hour or a day is used. ``used`` includes calls
+    of the partner's other programs if an answer reported them. ``exceeded`` is True above the
+    percentage given to the command."""
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
@@ -93,8 +93,8 @@ class LimitGauge(Allowance, frozen=True):
 
     @property
     def ends_at(self) -> Moment | None:
-        """When the limit will be used up at the current pace; the present time if it is already.
-        None if the window ends first or has just begun."""
+        """The time at which the limit will be used up at the current pace; the present time if it
+        is used up already. None if the window ends earlier or has only just begun."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
@@ -126,12 +126,13 @@ def _window_end(now: datetime, window: Window) -> datetime:
 
 
 def over(gauges: tuple[LimitGauge, ...], percent: int) -> tuple[LimitGauge, ...]:
-    """Returns the gauges whose limit is used by more than ``percent`` percent."""
+    """Returns the gauges of the limits of which more than ``percent`` percent is used."""
     return tuple(gauge for gauge in gauges if gauge.used * 100 > gauge.limit * percent)
 
 
 def forecast(gauges: tuple[LimitGauge, ...]) -> str | None:
-    """Returns a sentence about the limit that would delay the desk longest; None if all last."""
+    """Returns a sentence about the limit that would make the desk wait longest; None if no limit
+    will be used up."""
     ending = [(gauge, end) for gauge in gauges if (end := gauge.ends_at) is not None]
     if not ending:
         return None
@@ -147,7 +148,7 @@ def month_of(moment: datetime) -> str:
 
 
 def stepped(month: str, by: int, now: datetime) -> str:
-    """Returns the month ``by`` months after ``month``, but none later than the month of ``now``."""
+    """Returns the month ``by`` months after ``month``, but at most the month of ``now``."""
     year, number = map(int, month.split("-"))
     count = year * 12 + number - 1 + by
     return min(max(f"{count // 12:04}-{count % 12 + 1:02}", _EARLIEST), month_of(now))
@@ -224,8 +225,8 @@ def text_chart(
     columns: int = 80,
     ascii_only: bool = False,
 ) -> list[str]:
-    """Returns the lines of a chart with scale and dates. Bars beyond the width ``columns`` continue
-    below, with the same scale."""
+    """Returns the lines of a chart with scale and dates. Bars that do not fit into ``columns``
+    follow in further charts below, with the same scale."""
     if not dates:
         return []
     top = scale_of(values)
@@ -255,15 +256,15 @@ def _below(dates: Sequence[str]) -> str:
 
 
 def begins_late(first: str, asked: datetime) -> str | None:
-    """Returns the day or month of ``asked`` if the chart begins with another one, otherwise
-    None."""
+    """Returns the day or month of ``asked`` if the chart begins with a different one, ``first``.
+    Otherwise returns None."""
     wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
     return wanted if wanted != first else None
 
 
 class AccountReading(Struct, frozen=True):
-    """What was read for the account page: days of ``month`` and the month before, oldest first;
-    ``weeks`` newest first."""
+    """What was read for the account page. ``days`` covers ``month`` and the month before, oldest
+    first. ``weeks`` begins with the newest."""
 
     month: str
     read_at: datetime
@@ -289,8 +290,8 @@ class AccountReader:
         return reading if fresh else None
 
     async def read(self, month: str, *, anew: bool = False) -> AccountReading:
-        """Returns the reading of a month. Unless ``anew``, a reading less than a minute old is
-        returned without a call. Raises ClientError."""
+        """Returns the reading of a month. If a reading is less than a minute old, it is returned
+        without a call, unless ``anew`` is True. Raises ClientError."""
         if not anew and (reading := self.kept(month)) is not None:
             return reading
         now = self._api.server_now()

@@ -46,8 +46,8 @@ class Batch(Struct, frozen=True):
 
     @property
     def payer(self) -> str | None:
-        """The name or address of the account that pays the batch; empty for each chain's first.
-        None if the batch is not paid directly after its creation."""
+        """The name or address of the account that pays the batch; empty if the first account of
+        each chain pays. None if the batch is not paid directly after its creation."""
         return self.operation.body.get("payer")
 
     @property
@@ -60,8 +60,8 @@ class Batch(Struct, frozen=True):
 
 
 def find_batch(ledger: Ledger, name: str) -> Batch | None:
-    """Returns the only batch whose id begins with ``name``, of at least four characters; None if
-    there is no such batch."""
+    """Returns the batch whose id begins with ``name``. Returns None if no batch or more than one
+    fits, or if ``name`` has fewer than four characters."""
     if len(name) < 4 or not name.isalnum():
         return None
     begun = name.lower()
@@ -84,8 +84,8 @@ def find_group(ledger: Ledger, multi_id: str) -> Group | None:
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """Returns a group of rows from the journal, by operation id. Raises KeyError if there is
-    none."""
+    """Returns the group with the operation id ``group_id`` from the journal. Raises KeyError if
+    there is none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)
@@ -126,8 +126,8 @@ def begin_batch(
     payer: str | None = None,
 ) -> None:
     """Records a new batch before its requests are sent. ``groups`` pairs each group of rows with
-    its request's exact text. Raises ClaimTaken if the same rows are under way, or became orders and
-    ``again`` is False."""
+    the exact text of its request. Raises ClaimTaken if the same rows are under way, or if they
+    became orders and ``again`` is False."""
     claim = f"batch:{digest}"
     body: dict[str, Any] = {"file": file, "digest": digest}
     if payer is not None:
@@ -169,12 +169,12 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Records a group's new state and that of its rows. Returns False if nothing changed or another
+    """Records the new state of a group and of its rows. Returns False if nothing changed or another
     group has ``multi_id``.
 
-    Before sending, record SENT: the request may be sent only if True is returned. REFUSED needs
-    ``reasons``, a sentence for each row. After DONE, call :func:`move_row` for every row in the
-    same database transaction.
+    Before sending, record SENT: the request may be sent only if True is returned. For REFUSED,
+    ``reasons`` needs a sentence for each row. After DONE, call :func:`move_row` for every row in
+    the same database transaction.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
@@ -213,14 +213,15 @@ def move_row(
     code: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Records the outcome of one row, inside the database transaction that changes its group.
-    ``service_id`` is the row's order; ``reason`` says why none exists or it must not be paid."""
+    """Records the outcome of one row. Call it inside the database transaction that changes the
+    row's group. ``service_id`` is the row's order; ``reason`` says why there is no order, or why
+    the order must not be paid."""
     ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
-    """Records that a row's order differs from what was asked for. Returns False without an order,
-    or if a problem is recorded already."""
+    """Records that a row's order differs from what the row asked for; ``reason`` says how. Returns
+    False if the row has no order or already has a problem."""
     sentence = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)

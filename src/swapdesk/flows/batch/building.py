@@ -66,8 +66,8 @@ _TRANSFER = "0xa9059cbb"
 
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
-    """Returns the first field in which an order differs from its request; None if none does. A
-    field that the service leaves out is no difference, except the recipient."""
+    """Returns the first field in which an order differs from its request; None if no field differs.
+    A field that the service leaves out counts as equal, except the recipient and the memo."""
     for wanted, token_id, token, word in (
         (asked.from_, order.in_token_id, order.in_token, "token sold"),
         (asked.to, order.out_token_id, order.out_token, "token bought"),
@@ -101,8 +101,8 @@ class PayableRow(Struct, frozen=True):
 
 
 class Unpayable(Exception):
-    """Raised for an order that must not be paid now. With ``wrong`` True it is not what the row
-    asked for and must never be paid."""
+    """Raised for an order that must not be paid now. If ``wrong`` is True, the order is not what
+    the row asked for and must never be paid."""
 
     def __init__(self, reason: str, *, wrong: bool = False) -> None:
         super().__init__(reason)
@@ -125,8 +125,8 @@ def payables(
     now: datetime,
     paid: Collection[str] = (),
 ) -> Payables:
-    """Returns which rows can be paid, by their orders in ``status``. Orders in ``paid``, whose
-    deposit was or may have been sent, are left out."""
+    """Returns which rows can be paid, judged by their orders in ``status``. Orders in ``paid`` are
+    left out, because their deposit was or may have been sent."""
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
     unpayable: list[tuple[Row, Unpayable]] = []
@@ -149,8 +149,8 @@ def payables(
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
-    """Returns the first difference between a bundle's deposits and a later answer, without a full
-    stop; None if there is none."""
+    """Returns the first difference between ``before``, a bundle's deposits, and ``now``, a later
+    answer of the service. The text has no full stop; None if nothing differs."""
     deposits = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
@@ -225,8 +225,8 @@ async def build_operations(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service build the operations that pay these rows' deposits from a smart account.
-    Raises ClientError, and Stopped if they do not pay exactly these."""
+    """Has the service build the operations that pay the deposits of ``rows`` from a smart account.
+    Raises ClientError, and Stopped if the operations do not pay exactly these deposits."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     items: list[BundleItem] = []
     needs: list[Sum] = []
@@ -267,9 +267,9 @@ async def partition(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """Has the service divide Solana deposits into transactions of one token each. Their bytes are
-    fetched just before signing, because they are valid for a minute. Raises ClientError and
-    Stopped."""
+    """Has the service divide Solana deposits into transactions, each in one token. The bytes of a
+    transaction are valid for a minute, so they are fetched only just before signing. Raises
+    ClientError and Stopped."""
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
@@ -282,8 +282,8 @@ async def partition(
 
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
-    """Returns the base64 transaction that pays exactly the deposits of ``item``. Raises
-    ClientError, and Stopped for any other deposits."""
+    """Returns the base64 transaction that pays the deposits of ``item``. Raises ClientError, and
+    Stopped if the transaction does not pay exactly these deposits."""
     ids = item.service_ids
     transactions = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
     if len(transactions) != 1:
@@ -309,7 +309,7 @@ def _partition(
     answer: MultiTransactions, rows: Sequence[PayableRow]
 ) -> list[tuple[MultiTransaction, list[PayableRow]]]:
     """Returns each transaction with the rows that it pays. Raises Stopped unless every row is paid
-    exactly once and nothing else is."""
+    exactly once and nothing else is paid."""
     left = {row.deposit.service_id: row for row in rows}
     parts: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for transaction in answer.transactions:
@@ -323,8 +323,8 @@ def _partition(
 
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
-    """Returns the operation to sign. Raises Stopped if the service did not send it: the desk signs
-    nothing that it cannot show."""
+    """Returns the operation to sign. Raises Stopped if the service's answer lacks the operation,
+    because the desk signs nothing that it cannot show."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"
@@ -387,8 +387,8 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
 
 
 def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
-    """Returns the limits for the wallet agent to send ``need`` to the smart account: at most what
-    deposits and gas can need."""
+    """Returns the limits for the wallet agent when it sends ``need`` to the smart account: no more
+    than the bundle's deposits and gas can cost."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000

@@ -168,7 +168,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def signed(self) -> bool:
-        """True if everything is signed but not sent to the service."""
+        """True if every item is signed and the signatures were not sent to the service."""
         return self.state is State.PREPARED and not self.unsigned
 
     @property
@@ -191,7 +191,8 @@ class Bundle(Struct, frozen=True):
 
     @property
     def said(self) -> str | None:
-        """The code of the service's newest answer; None without one or after the outcome."""
+        """The code in the service's newest answer; None if there is no code or the service has
+        reported the bundle's outcome."""
         return self.operation.result.get("said") or None
 
     @property
@@ -237,8 +238,8 @@ def newest_bundle(ledger: Ledger, group: str) -> Bundle | None:
 
 
 def bundles(ledger: Ledger, condition: str, *values: object) -> list[Bundle]:
-    """Returns the bundles in the ledger that match an SQL condition with these ``values``, oldest
-    first."""
+    """Returns the bundles in the ledger that match an SQL condition, oldest first. ``values`` fill
+    the placeholders of the condition."""
     return [Bundle.of(act) for act in ledger.where(f"kind = 'bundle' AND {condition}", *values)]
 
 
@@ -255,8 +256,8 @@ def sign_bundle(ledger: Ledger, bundle: Bundle, signatures: Sequence[str]) -> bo
 
 
 def accept_bundle(ledger: Ledger, bundle: Bundle) -> bool:
-    """Records that the service has a bundle's signatures. Returns False if the bundle has none or
-    has ended."""
+    """Records that the service has a bundle's signatures. Returns False if no signatures are
+    recorded or the bundle has ended."""
     id_ = bundle.operation.id
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -282,7 +283,7 @@ def move_bundle(
 ) -> bool:
     """Records the state of a bundle and its deposits. Returns False if nothing changed. Before
     sending, record SENT: the signatures may be sent only if True is returned. Raises ClaimTaken if
-    an order is or may be paid in another way."""
+    an order may be paid in another way."""
     id_, own = bundle.operation.id, bundle.kind == "evm"
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -314,9 +315,9 @@ def begin_transaction(
     intent_id: str,
     service_ids: Sequence[str] = (),
 ) -> Operation:
-    """Records a wallet transaction before it is signed: ``fund`` sends ``paid`` to the smart
-    account, ``part`` pays the orders ``service_ids``. Raises ClaimTaken if another funding is under
-    way or an order may be paid otherwise."""
+    """Records a wallet transaction before it is signed: kind ``fund`` sends ``paid`` to the smart
+    account, kind ``part`` pays the orders ``service_ids``. Raises ClaimTaken if another funding is
+    under way or an order may be paid in another way."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -354,8 +355,8 @@ def signed_under(act: Operation) -> str:
 def begin_withdrawal(
     ledger: Ledger, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Sum]
 ) -> Operation:
-    """Records a withdrawal from the smart account ``sender`` to its owner before it is signed.
-    Raises ClaimTaken while another withdrawal from it is under way."""
+    """Records a withdrawal from the smart account ``sender`` to its owner, before the withdrawal is
+    signed. Raises ClaimTaken while another withdrawal from the smart account is under way."""
     claim = f"withdraw:{chain}:{sender}"
     with ledger.transaction():
         holder = ledger.holder(claim)
@@ -411,8 +412,8 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
 
 
 def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
-    """Returns the intent id under which the wallet signs an item. It stays the same if an EVM item
-    is built again, so that these deposits are paid only once."""
+    """Returns the intent id under which the wallet signs an item. If an EVM item is built again,
+    the id stays the same, so that its deposits are paid only once."""
     name = f"{multi_id} {item.contract or 'coin'} {item.part}"
     return f"{name} {bundle.number}" if bundle.kind == "solana" else name
 
@@ -424,7 +425,7 @@ def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
 
 
 def funded_bundle(payment: Operation) -> int:
-    """Returns the number of the bundle that a funding transaction was made for."""
+    """Returns the number of the bundle for which a funding transaction was made."""
     return int(signed_under(payment).split(" ")[2])
 
 
@@ -448,9 +449,9 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
 def relying(
     journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """Returns a bundle that needs the present balance of the owner's smart account: one that is
-    sent, or signed and not expired. None if there is none. ``beside`` is the operation id of a
-    group to ignore."""
+    """Returns a bundle that needs the present balance of the owner's smart account, or None. Such a
+    bundle is sent, or signed and not expired. Bundles of the group with the operation id ``beside``
+    are ignored."""
     for bundle in open_bundles(journal.ledger):
         own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
         # What is built only may be overtaken: then it is built again before it is signed.
@@ -485,9 +486,9 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """Returns (hash, number) of the last withdrawal that took out all the bundle's tokens; (None,
-    0) without one. ``hash`` is None if the bundle was built later; ``number`` is the first bundle
-    built since."""
+    """Returns (hash, number) for the last withdrawal of all the bundle's tokens, or (None, 0).
+    ``hash`` is None if the bundle was built after the withdrawal. ``number`` is the number of the
+    first bundle built after it."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

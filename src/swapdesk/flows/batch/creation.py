@@ -47,8 +47,8 @@ class NotCreatable(Exception):
 
 
 class BatchCreation:
-    """Creates batches in one journal. ``looks`` are the waits, in seconds, before each search for
-    orders after a lost answer."""
+    """Creates batches in one journal. If an answer was lost, the created orders are searched for
+    several times; ``looks`` has the seconds to wait before each search."""
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class BatchCreation:
         payer: str | None = None,
     ) -> str:
         """Journals the confirmed plan and returns the new batch's id. ``agreed`` is True if a
-        person agreed to every doubt. Raises NotCreatable, JournalUnavailable, and ClaimTaken for
-        rows under way, or created before without ``again``."""
+        person agreed to every doubt. Raises NotCreatable, JournalUnavailable, and ClaimTaken if the
+        rows are under way, or became orders and ``again`` is False."""
         if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [(group, _request(group)) for group in plan.groups]
@@ -85,9 +85,9 @@ class BatchCreation:
         return batch_id
 
     async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
-        """Creates the remaining groups of a batch and yields each with its error or None. Ends
-        early at a limit of calls, an unknown outcome or no answer; a later call continues. Raises
-        KeyError, and JournalUnavailable, after which nothing is sent."""
+        """Creates the remaining groups of a batch and yields each with its error or None. Stops
+        early at a limit of calls, an unknown outcome or no answer; another call continues. Raises
+        KeyError and JournalUnavailable."""
         if not self._ledger.take_over(batch_id):
             return
         batch = find_batch(self._ledger, batch_id)
@@ -147,8 +147,8 @@ class BatchCreation:
         return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Records the outcome of every row of a created group. ``known`` has ids of orders that
-        existed before and so are no row's."""
+        """Records the outcome of every row of a created group. ``known`` has the ids of orders that
+        existed before and therefore belong to no row."""
         taken = set(known)
         for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -174,8 +174,8 @@ class BatchCreation:
                 end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
-        """Searches the service for a group with unknown outcome and records the result. Returns the
-        last search's error or None."""
+        """Searches the service for the orders of a group whose outcome is unknown, and records the
+        result. Returns the error of the last search, or None."""
         act = group.act
         if act.server_at is None or not act.left:
             return None
@@ -216,8 +216,9 @@ class BatchCreation:
     async def _groups_since(
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
-        """Searches for groups that consist only of rows of ``group``. Returns order ids by group id
-        and position, and True if the search was complete. Raises ClientError."""
+        """Searches the service for groups whose orders all fit rows of ``group``. Returns {group
+        id: {position of the row: order id}}, and True if the search was complete. Raises
+        ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
@@ -253,8 +254,8 @@ def _reasons(error: ApiError, count: int) -> list[str]:
 
 
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
-    """Pairs each order with a row. Returns order ids by position; empty if an order fits no
-    remaining row."""
+    """Assigns each order to a row and returns the order ids by the row's position. Returns an empty
+    dictionary if an order fits no remaining row."""
     requests = group.request.orders
     names: dict[int, str] = {}
     for order in members:

@@ -147,7 +147,8 @@ _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 class GroupPayment:
     """Pays one group of orders from ``account``. ``look`` shows a review and returns the trader's
-    answer. A request unknown to the service counts as lost after ``arrives``."""
+    answer. If the service still does not know a request after the time ``arrives``, the request
+    counts as lost."""
 
     def __init__(
         self,
@@ -190,9 +191,9 @@ class GroupPayment:
         return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
-        """Continues the payment up to the step ``until``. BUILT replaces a bundle that ended
-        without paying or was never sent. Raises JournalUnavailable; without the journal nothing is
-        sent."""
+        """Continues the payment up to the step ``until``. For BUILT, a new bundle replaces one that
+        ended without paying or was never sent. Raises JournalUnavailable: nothing is sent without
+        the journal."""
         try:
             await self._advance(until)
         except ClaimTaken as taken:
@@ -292,8 +293,8 @@ class GroupPayment:
             raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)
 
     def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
-        """Raises Stopped if an order's deadline is too near. ``what`` is the word for what would be
-        late."""
+        """Raises Stopped if ``expires``, the deadline of an order, is too near. ``what`` names the
+        thing that would be late."""
         if expires - self._clock.now() <= LEAST_LEFT:
             raise Stopped("ORDERS_EXPIRED", what=what)
 
@@ -498,8 +499,8 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Signs and sends a wallet transaction, or sends the one signed under the same intent id.
-        Raises NotAgreed and NotSignable before anything is signed."""
+        """Signs and sends a wallet transaction. A transaction already signed under the same intent
+        id is only sent. Raises NotAgreed and NotSignable if nothing was signed."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -523,8 +524,8 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Waits until all wallet transactions of the group have ended. Unsent ones are given up
-        after ``until``. Signs nothing. Raises WalletError and StillOpen."""
+        """Waits until all wallet transactions of the group have ended. Transactions that are still
+        unsent after ``until`` are given up. Signs nothing. Raises WalletError and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue
@@ -549,8 +550,8 @@ class GroupPayment:
 
 
 def _taken(holder: Operation) -> Stopped:
-    """Returns the exception for a group whose order or funding the operation ``holder`` already
-    pays."""
+    """Returns the exception to raise if another operation, ``holder``, already pays an order of the
+    group or its funding."""
     if holder.kind == "deposit":
         return Stopped("PAID_BEFORE", order=holder.subject)
     return Stopped("OTHER_UNDER_WAY", row="other run")
@@ -565,8 +566,8 @@ def _signed_anew(part: Operation) -> bool:
 async def require_held(
     client: WalletClient, account: Account, chain: str, needs: Sequence[Sum]
 ) -> None:
-    """Raises Stopped if the account holds less than ``needs``. An unreadable balance is ignored:
-    the wallet simulates before signing. Raises WalletError."""
+    """Raises Stopped if the account holds less than ``needs``. A balance that cannot be read is
+    ignored, because the wallet simulates the transaction before signing. Raises WalletError."""
     sums: dict[str | None, Sum] = {}
     for need in needs:
         before = sums.get(need.contract)
@@ -639,9 +640,9 @@ async def pay_group(
     look: Look,
     watch: Watch,
 ) -> Outcome | None:
-    """Continues the payment of a group of orders up to the step ``until``; returns None while
-    another desk works on it. An empty ``named`` means the first account. ``begin`` gets the
-    account, and True if its keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
+    """Continues the payment of a group up to ``until``; None while another desk works on it.
+    ``named`` is the paying account, empty for the first. ``begin`` gets the account and whether its
+    keys are needed. Raises Stopped, WalletError and JournalUnavailable."""
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
     standing = group_standing(desk.journal, group)
@@ -673,7 +674,7 @@ async def pay_group(
 
 class GroupRun(Struct):
     """What a group's signing session is about. ``account`` is the paying address, empty for the
-    first account. ``until`` is the last step that was asked for."""
+    first account. ``until`` is the step up to which the trader asked to pay."""
 
     group: Group
     account: str = ""
@@ -796,8 +797,8 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
-    """Begins a session for each partly signed group that has none. Raises Stopped and
-    JournalUnavailable."""
+    """Begins and returns a session for each partly signed group that has no session. Raises Stopped
+    and JournalUnavailable."""
     sessions = []
     journal = running.desk.journal
     for bundle in open_bundles(journal.ledger):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
-    """Yields what the wallet can pay a plan with, with more and more balances. An unreadable chain
-    has a ``problem``; WalletError is never raised."""
+    """Yields the accounts that can pay a plan, one for each chain, with more and more balances
+    known. A chain that cannot be read has a ``problem``; WalletError is never raised."""
     means: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
         async for read in _on_chain(desk, chain, totals):
@@ -40,8 +40,9 @@ async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ..
 
 
 async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
-    """Returns what the wallet can pay a plan with. An empty ``payer`` means each chain's first
-    account with enough money. Never raises WalletError, and starts no process without keys."""
+    """Returns the accounts that can pay a plan, one for each chain. An empty ``payer`` means each
+    chain's first account with enough money. Never raises WalletError. Starts no process if there
+    are no keys."""
     keys = desk.settings.places.keys
     found: list[Means] = []
     for chain, totals in _by_chain(plan.totals).items():

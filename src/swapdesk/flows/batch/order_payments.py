@@ -32,8 +32,8 @@ class OrderPayments:
         self._read: dict[str, tuple[str, GroupStanding]] = {}
 
     def mark(self, multi_id: str) -> str | None:
-        """Returns a text that changes with every state of the group's payment; None if the journal
-        has no such group. Raises JournalUnavailable."""
+        """Returns a text that is different after every change of the group's payment; None if the
+        journal has no such group. Raises JournalUnavailable."""
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:

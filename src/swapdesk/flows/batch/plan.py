@@ -35,8 +35,8 @@ from swapdesk.wire.tokens import Token
 
 
 class Arrival(Struct, frozen=True):
-    """What all recipients together get of one token: approximately ``about`` whole tokens in
-    ``rows`` orders. ``about`` is None if an output is unknown."""
+    """What all recipients together get of one token, in ``rows`` orders. ``about`` is the
+    approximate amount in whole tokens, None if the output of an order is unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol",
@@ -73,16 +73,16 @@ class Means(Struct, frozen=True):
     """A sentence that says why nothing can be paid on the chain; empty if there is no reason."""
 
     def has(self, token: Token) -> Decimal | None:
-        """Returns how much of a token can pay deposits, in whole tokens, including the smart
-        account; None if unknown."""
+        """Returns how much of a token the account can pay, in whole tokens, including the balance
+        of its smart account; None if unknown."""
         has = self.held.get(token.id)
         if has is None or self.filling:
             return None
         return MONEY.add(has, self.in_smart_account.get(token.id, Decimal(0)))
 
     def missing(self, total: Total) -> Decimal | None:
-        """Returns how much is missing to pay ``total``, in whole tokens; None if nothing is or the
-        balance is unknown."""
+        """Returns how much of the token is missing to pay ``total``, in whole tokens; None if
+        nothing is missing or the balance is unknown."""
         has = self.has(total.token)
         if has is None or has >= total.amount:
             return None
@@ -118,8 +118,8 @@ class Total(Struct, frozen=True):
 
 
 class Calls(Struct, frozen=True):
-    """The number of calls that a batch will take, by kind. ``create`` calls count against the
-    account's exchange limit."""
+    """The number of calls that a batch will make to the service, by kind. ``create`` calls count
+    against the account's exchange limit."""
 
     create: int
     build: int
@@ -127,8 +127,9 @@ class Calls(Struct, frozen=True):
 
 
 class BatchPlan(Struct, frozen=True):
-    """A batch before its creation. ``limits_known`` is False until all amounts were compared with
-    their limits. ``unasked`` is the error that prevented some of these requests, or None."""
+    """A batch before its creation. ``limits_known`` is False until every amount was compared with
+    the limits of its pair. ``unasked`` is the error that prevented a request for limits, or
+    None."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -168,7 +169,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem, if decimal commas are all that is wrong with the file;
+        """The first row with a problem, if decimal commas are the only problem of the file;
         otherwise None."""
         rows = self.problems
         only_commas = all(
@@ -182,8 +183,8 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """Says, with an example, that amounts are in the token sold; None if the headings make that
-        clear."""
+        """A note, with an example, that amounts count the token sold; None if the headings say
+        so."""
         if self.sheet.plain:
             return None
         note = "The amount counts what is sold"
@@ -230,7 +231,7 @@ class BatchPlan(Struct, frozen=True):
 
 
 def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPlan:
-    """Returns the plan of judged rows. Rows for the same payment get a finding; rows without a
+    """Returns the plan of judged rows. Rows that repeat a payment get a finding; rows without a
     problem are put into groups."""
     judged = (
         replace(
@@ -257,8 +258,8 @@ def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> Batc
 
 
 def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """Returns the plan with a problem on each row that the account cannot pay after the rows before
-    it. An unknown balance causes none."""
+    """Returns the plan with a problem on each row that its account cannot pay once the earlier rows
+    are paid. An unknown balance causes no problem."""
     by_chain = {account.chain: account for account in means}
     left: dict[str, Decimal] = {}
     rows = tuple(_against(row, by_chain, left) for row in plan.rows)
@@ -394,8 +395,8 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
 
 
 class PlanDocument(Struct, frozen=True):
-    """The plan of a file. ``remarks`` are the numbers of lines that are no rows; ``budget`` is null
-    if unknown."""
+    """The plan of a file, as it is printed. ``remarks`` has the numbers of the lines that are not
+    rows. ``budget`` is null if unknown."""
 
     PRINTED: ClassVar = {
         "file": "plan.sheet.name", "separator": "plan.sheet.separated_by",

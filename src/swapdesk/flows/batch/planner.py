@@ -355,8 +355,8 @@ _SIX = Context(prec=6)
 
 
 def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
-    """Returns a finding if no exchange takes the order's amount; None if one does or the limits are
-    unknown."""
+    """Returns a finding if no exchange accepts the order's amount; None if an exchange accepts it
+    or the limits are unknown."""
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
@@ -376,8 +376,9 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
-    """Returns an estimate of the output, in whole tokens to six digits, without proportional fees;
-    None if impossible. For an amount within the limits it is between ``minOut`` and ``maxOut``."""
+    """Returns an estimate of the output in whole tokens, rounded to six digits, before proportional
+    fees; None if it cannot be estimated. For an amount within the limits, the estimate is between
+    ``minOut`` and ``maxOut``."""
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
     about = _by_price(order)
@@ -437,8 +438,8 @@ _RECENT = 20
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Returns the rows of recent batches that became or may be orders, with their batch ids, by
-    what they pay (:attr:`PlannedOrder.asks`). They guard against paying twice."""
+    """Returns the rows of recent batches that became or may be orders, to guard against paying
+    twice. The keys say what is paid (:attr:`PlannedOrder.asks`), the values are (batch id, row)."""
     rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -462,7 +463,8 @@ def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
 
 
 class BatchPlanner:
-    """Makes the plans of files. A ``live`` profile has no smart account to pay bundles from."""
+    """Makes the plans of files. If ``live`` is True, the profile has no smart account that could
+    pay bundles."""
 
     def __init__(
         self,
@@ -488,7 +490,8 @@ class BatchPlanner:
         made: bool = False,
     ) -> BatchPlan:
         """Judges a sheet's rows without asking for limits. ``on_rows`` gets the rows judged so far.
-        ``made`` is True for a sheet made from a batch, whose rows are not reported as repeated."""
+        ``made`` is True if the sheet was made from a batch; its rows are then not reported as
+        repeated."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),
@@ -508,8 +511,9 @@ class BatchPlanner:
         return plan_of(sheet, rows, limits_known=False)
 
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
-        """Compares every amount with the limits of its pair, by one request per pair. A failed
-        request becomes a problem of its rows; ClientError is never raised."""
+        """Returns the plan after comparing every amount with the limits of its pair, by one request
+        per pair. If a request fails, the rows of its pair get a problem; ClientError is never
+        raised."""
         pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api

@@ -145,7 +145,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if a part is signed or paid and the payment has not ended."""
+        """True if some of the payment is signed or paid and the payment has not ended."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -164,8 +164,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def paid(self) -> frozenset[str]:
-        """The ids of orders whose deposit a wallet transaction paid or may have paid: on Solana
-        only."""
+        """The ids of orders whose deposit a wallet transaction paid or may have paid; empty except
+        on Solana."""
         return frozenset(
             service_id
             for part in self.parts
@@ -203,7 +203,7 @@ class GroupStanding(Struct, frozen=True):
     @property
     def plan(self) -> str:
         """What was built, like ``1 bundle of 20 transfers, signed once; the smart account needs
-        0.004 ETH``; empty if nothing."""
+        0.004 ETH``; empty if nothing was built."""
         bundle = self.bundle
         if bundle is None:
             return ""
@@ -384,8 +384,9 @@ _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
 
 
 class Stopped(Exception):
-    """Raised to stop the work on a group. ``row`` (or ``code``) is the key of the message in
-    ``_STOPS``, ``holes`` its values. ``open`` is True if a later run can continue."""
+    """Raised to stop the work on a group. ``row``, or ``code`` if ``row`` is empty, selects the
+    message in ``_STOPS``; ``holes`` fill its placeholders. ``open`` is True if a later run can
+    continue."""
 
     def __init__(
         self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
@@ -402,7 +403,8 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """Returns the outcome for the exception that stopped the work, including where the money is."""
+    """Returns the outcome for ``stop``, the exception that stopped the work. The outcome says where
+    the money is."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -427,8 +429,8 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """Returns ``next_`` and, if the smart account holds money, the alternative of taking it
-    back."""
+    """Returns ``next_`` and, if the smart account holds money, adds how to take the money back
+    instead."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 
@@ -450,8 +452,8 @@ def _service_said(error: ClientError, money: str) -> Outcome:
 
 
 def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
-    """Returns the outcome of a bundle that has ended, because the service reported its end or
-    refused it."""
+    """Returns the outcome of a bundle that has ended: it was paid, or it failed, was called off or
+    was refused."""
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
     reason = bundle.reason
@@ -523,8 +525,8 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """The orders of paid groups by result: ``arrived`` were paid out, ``otherwise`` ended without a
-    payout. ``smart`` is True if a smart account paid, so that coins for gas may be left in it."""
+    """The numbers of orders of paid groups: ``arrived`` were paid out, ``otherwise`` ended without
+    a payout. ``smart`` is True if a smart account paid, so that coins for gas may remain in it."""
 
     total: int
     arrived: int
@@ -558,8 +560,8 @@ class Payouts(Struct, frozen=True):
         return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
 
     def next(self, look: str, left: str = "") -> str:
-        """Returns who acts next. ``look`` says how to show the orders, ``left`` how much of the
-        native coin a smart account keeps, if any."""
+        """Returns who acts next. ``look`` is a text on how to show the orders. ``left`` is a text
+        on the native coins that remain in a smart account; it may be empty."""
         if self.done:
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
@@ -570,8 +572,8 @@ class Payouts(Struct, frozen=True):
 
 
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
-    """Counts the orders of paid groups by result; None if no group is paid. ``orders`` has their
-    newest states by id."""
+    """Counts the orders of paid groups by result; None if no group is paid. ``orders`` maps order
+    ids to the newest states."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
     members = [orders[service_id] for service_id in ids if service_id in orders]
@@ -593,7 +595,7 @@ _NEXT = {
 
 
 class BatchProgress(Struct, frozen=True):
-    """How far a batch is. ``orders`` are those that the desk knows, by id."""
+    """How far a batch is. ``orders`` maps order ids to the orders that the desk knows."""
 
     batch: Batch
     standings: tuple[GroupStanding, ...]
@@ -601,12 +603,13 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def payouts(self) -> Payouts | None:
-        """The number of orders by result; None while a group remains to be paid, or if none is."""
+        """The numbers of orders by result; None if no group was paid or a group remains to be
+        paid."""
         return None if self.current is not None else payouts_of(self.standings, self.orders)
 
     @property
     def creating(self) -> bool:
-        """True if a group's creation is outstanding or its outcome unknown."""
+        """True if a group remains to be created, or if the outcome of its creation is unknown."""
         return any(standing.group.act.open for standing in self.standings)
 
     @property
@@ -656,8 +659,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is, without a full stop: that of the group to be paid next, or of all
-        orders after payment."""
+        """Where the money is, without a full stop: the money of the group to be paid next or, after
+        payment, the money of all orders."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next(
@@ -691,8 +694,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def built(self) -> str:
-        """What was built for the group to be paid next, else for the last paid one; empty if
-        neither."""
+        """What was built for the group to be paid next, otherwise for the last group that was paid;
+        empty if there is no such group."""
         shown = self.current or next(
             (standing for standing in reversed(self.standings) if standing.over), None
         )
@@ -700,7 +703,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def paid(self) -> str:
-        """What paid the last group; empty while a group remains to be paid, or if none was."""
+        """Where the money of the last paid group is, with a note on what remains for gas; empty
+        while a group remains to be paid, or if none was paid."""
         if self.current is not None:
             return ""
         shown = next((standing for standing in reversed(self.standings) if standing.over), None)
@@ -711,8 +715,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def left_there(self) -> str:
-        """Why the last bundle failed and how to take its money out of the smart account; empty if
-        none failed or no money is there."""
+        """How to take the current group's money back from the smart account, after the service's
+        reason for a failed bundle; empty if no money is there."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
@@ -721,8 +725,8 @@ class BatchProgress(Struct, frozen=True):
         return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """Returns, in words, the most that gas may cost, and the smart account's balance for it
-        before funding. Empty before a bundle is built."""
+        """Returns, in words, the most that gas may cost and, before funding, the smart account's
+        balance. Empty if no bundle is built. ``coin`` is the symbol of the native coin."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
@@ -795,7 +799,8 @@ def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
 
 
 def results_csv(rows: list[ResultRow]) -> bytes:
-    """Returns the results as CSV in UTF-8. Texts that a spreadsheet would compute are changed."""
+    """Returns the results as CSV in UTF-8. Texts that a spreadsheet would run as formulas are
+    changed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
@@ -824,14 +829,14 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
 
 
 def failed_sheet(batch: Batch) -> Sheet | None:
-    """Returns a sheet of the rows that certainly have no order, as confirmed; None if there is
-    none."""
+    """Returns a sheet of the rows that certainly have no order, as they were confirmed; None if
+    there are no such rows."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """Returns a sheet of the batch's rows as confirmed, or of the rows ``some`` alone."""
+    """Returns a sheet of the batch's rows as confirmed. ``some`` limits the sheet to these rows."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))

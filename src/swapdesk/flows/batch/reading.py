@@ -189,8 +189,9 @@ def pointed(amount: str) -> str:
 
 
 def with_decimal_commas(sheet: Sheet) -> Sheet:
-    """Replaces the decimal comma of every amount by a point. A person must have said so: 1,234 may
-    mean a thousand. Raises UnreadableFile if an amount has a point."""
+    """Returns the sheet with a point in place of the decimal comma of every amount. A person must
+    have confirmed that commas are decimal: 1,234 may mean a thousand. Raises UnreadableFile if an
+    amount has a point."""
     rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell("sell_amount")
@@ -285,8 +286,8 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """Returns the file's separator, and its text without a ``sep=`` line. Raises UnreadableFile if
-    none fits."""
+    """Returns the file's separator, and the text without its ``sep=`` line, if any. Raises
+    UnreadableFile if no separator fits."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -402,8 +403,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """Returns two cells that may be one amount, split at its thousands comma, such as ``1`` and
-    ``000.50``; otherwise None."""
+    """Returns the two cells into which a thousands comma may have split one amount, such as ``1``
+    and ``000.50``; otherwise None."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -422,8 +423,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """Returns a CSV with a header and example rows, without ``@name`` entries that the address book
-    lacks."""
+    """Returns a CSV file with a header and example rows. Example rows for a ``@name`` that the
+    address book lacks are left out."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)
@@ -442,8 +443,8 @@ _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The files that were loaded last, newest first, kept in a private file whose errors are
-    ignored."""
+    """The files that were loaded last, newest first. The list is stored in a private file; errors
+    of this file are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -475,8 +476,8 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """Returns completions for a typed path, best first. For an empty text these are recent files,
-    then table files. Directories end with a slash."""
+    """Returns completions for a typed path, best first. For an empty text, these are recent files,
+    then table files in the current directory. Directories end with a slash."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
@@ -490,8 +491,8 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """Returns the longest beginning that all ``offers`` beginning with ``typed`` have in common;
-    ``typed`` itself if there are none."""
+    """Returns the longest common beginning of the ``offers`` that begin with ``typed``; ``typed``
+    itself if no offer does."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed

@@ -88,8 +88,8 @@ agrees, ``look`` never blocks."""
 
 
 class RowFinding(Struct, frozen=True):
-    """A finding about a row or, unless ``column`` is None, one of its cells. ``do`` tells the user
-    what to do."""
+    """A finding about one cell of a row, or about the whole row if ``column`` is None. ``do`` tells
+    the user what to do."""
 
     PRINTED: ClassVar = {
         "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
@@ -133,8 +133,8 @@ BatchRoute = Literal["standard", "private"]
 
 
 class PlannedOrder(Struct, frozen=True):
-    """The order that a row asks for, in whole tokens. ``about`` estimates what the recipient gets,
-    None if unknown."""
+    """The order that a row asks for. Amounts are in whole tokens. ``about`` is an estimate of what
+    the recipient gets, None if unknown."""
 
     PRINTED: ClassVar = {
         "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
@@ -167,12 +167,12 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """What the order pays: equal for two rows with the same payment."""
+        """A key for what the order pays, equal for two rows with the same payment."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
-        """Returns the order as part of a create request. Its fields are checked when the request is
-        encoded."""
+        """Returns the order as part of a create request. The values are checked only when the
+        request is encoded."""
         return MultiOrderRequest.model_validate(
             {
                 "from": self.token_in.id,
@@ -202,8 +202,9 @@ asked for and must never be paid."""
 
 
 class Row(Struct, frozen=True):
-    """One row of a file. ``number`` counts data rows from 1, ``line`` all lines. ``order`` is None
-    if a required cell cannot be used. A ``skipped`` row is not created."""
+    """One row of a file. ``number`` is its position among the rows of data, ``line`` among all
+    lines, from 1. ``order`` is None if a required cell cannot be used. No order is created for a
+    ``skipped`` row."""
 
     PRINTED: ClassVar = {
         "row": "number", "line": "line", "state": "state", "findings": "findings",
@@ -265,8 +266,8 @@ class Row(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """The code of the row's problem: no order, an unknown outcome or a differing order. None
-        without a problem."""
+        """The code of the row's problem: there is no order, the outcome is unknown, or the order
+        differs. None without a problem."""
         return self.outcome.code if self.outcome is not None else None
 
     @property
@@ -317,7 +318,8 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """Replaces one cell of row ``number``. Cells of that row beyond the last column are removed."""
+    """Returns the sheet with one cell of row ``number`` replaced by ``text``. Cells of that row
+    beyond the last column are removed."""
     rows = tuple(
         replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
         for row in sheet.rows
@@ -337,8 +339,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """Skips the rows of these numbers, or includes them again if they were skipped. Raises KeyError
-    for an unknown number."""
+    """Returns the sheet with the rows of these numbers skipped, or included again if they were
+    skipped. Raises KeyError for an unknown number."""
     existing = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in existing:
@@ -419,8 +421,8 @@ class Group(Struct, frozen=True):
 
     @property
     def signatures(self) -> int:
-        """The number of signatures that pay the group, without those that fund a smart account. On
-        Solana it may turn out higher."""
+        """The number of signatures that pay the group; signatures that fund a smart account are not
+        counted. On Solana, the number may turn out higher."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)
@@ -444,8 +446,8 @@ class Group(Struct, frozen=True):
 
     @property
     def word(self) -> GroupWord:
-        """The state of the create request. RESOLVED_YES and RESOLVED_NO are the results of a search
-        after a lost answer."""
+        """The state of the create request. RESOLVED_YES and RESOLVED_NO mean that a search after a
+        lost answer found the group or did not."""
         act = self.act
         if act.state is State.DONE and act.code:
             return "RESOLVED_YES"
@@ -457,8 +459,8 @@ class Group(Struct, frozen=True):
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
 ) -> list[RowFinding]:
-    """Returns the findings about a row's pair of tokens. ``smart_accounts`` means that one can pay
-    bundles."""
+    """Returns the findings about a row's pair of tokens. ``smart_accounts`` is True if smart
+    accounts can pay bundles."""
     findings: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:

@@ -74,17 +74,16 @@ _EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
-    """A transaction that pays ``taken`` from the smart account ``sender`` to its owner. With
-    purpose DEPLOY it only deploys the account, and ``taken`` is what can be withdrawn
-    afterwards."""
+    """A transaction that moves ``taken`` from the smart account ``sender`` to its owner. If its
+    purpose is DEPLOY, it only deploys the account, and ``taken`` can be withdrawn afterwards."""
 
     sender: str = ""
     taken: tuple[Sum, ...] = ()
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Sends the transaction. A refused outcome means that no money moved; ``hash`` then is a
-        failed transaction that cost gas. Raises JournalUnavailable, and what :meth:`Step.send`
-        raises."""
+        """Sends the transaction. If the outcome is refused, no money moved; its ``hash`` then names
+        a failed transaction that cost gas. Raises JournalUnavailable and the errors of
+        :meth:`Step.send`."""
         try:
             return await super().send(phrase)
         except ClaimTaken:
@@ -102,8 +101,8 @@ async def propose_withdrawal(
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
     """Returns the next transaction to sign or follow, or an outcome if there is none. Signs
-    nothing. ``token`` None means all. ``despite_bundle`` takes out even what a bundle needs. Raises
-    WalletError and JournalUnavailable."""
+    nothing. ``token`` None means all tokens. ``despite_bundle`` True allows taking out what a
+    bundle needs. Raises WalletError and JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
@@ -290,7 +289,7 @@ def begin_withdrawal(
     running: RunningSignings, account: str, link: ChainLink, wallet: str = "", *, asked: bool = True
 ) -> SigningSession[TakingBack]:
     """Begins the session of a withdrawal. ``account`` is the owner's address, ``wallet`` its name.
-    ``asked`` is False if an earlier run left it open."""
+    ``asked`` is False if an earlier run left the withdrawal open."""
     coin = native_coin(running.desk.catalog, link.name)
     symbol = coin.symbol if coin is not None else ""
     token = token_facts(running.desk.wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))

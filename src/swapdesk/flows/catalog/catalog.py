@@ -45,8 +45,9 @@ MOST_CHAINS = 4
 
 
 class Catalog:
-    """The tokens, chains and providers of a service. Open it with :meth:`open`, then :meth:`load`
-    it, or first :meth:`load_list_in_steps` and then :meth:`load_models_in_steps`."""
+    """The tokens, chains and providers of a service. Open the catalogue with :meth:`open`. Then
+    read it with :meth:`load`, or with :meth:`load_list_in_steps` followed by
+    :meth:`load_models_in_steps`."""
 
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
@@ -238,7 +239,8 @@ def open_catalog(settings: Settings, clock: Clock) -> Catalog:
 
 
 def native_coin(catalog: Catalog, chain: str) -> Token | None:
-    """Returns the native coin of a chain (a short name); None without a verified one."""
+    """Returns the native coin of the chain with this short name; None if the catalogue has no
+    verified coin for it."""
     for at in catalog.rows.chains.equal(chain.lower()):
         token = catalog.token(catalog.rows[at].id)
         if token is not None and token.address is None and not token.unverified:
@@ -271,7 +273,8 @@ class Resolution(Struct, frozen=True):
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """For each candidate a text that names it alone: ``USDC.base``, or the token's id."""
+        """For each candidate, a text that no other candidate fits: ``USDC.base``, or the token's
+        id."""
         named = [f"{row.symbol}.{row.chain}" for row in self.candidates]
         return tuple(
             name if named.count(name) == 1 and _writable(row) else row.id
@@ -316,8 +319,8 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
 
 
 def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
-    """Returns the verified tokens that are not malicious, or else all rows, so that a fake cannot
-    make a symbol ambiguous."""
+    """Returns the verified tokens that are not malicious, or all rows if there are none. A fake
+    thus cannot make a symbol ambiguous."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows
 

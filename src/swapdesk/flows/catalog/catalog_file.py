@@ -81,8 +81,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """Returns the ``symbol.chain`` names of tokens that begin with ``beginning``, without disabled
-    and unverified ones. Empty for a file of another version."""
+    """Returns the ``symbol.chain`` names that begin with ``beginning``, except those of disabled or
+    unverified tokens. Empty if the file has another version."""
     current = None
     if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
         current = db.execute(
@@ -154,7 +154,7 @@ class CatalogFile:
 
     def current(self) -> tuple[int, float] | None:
         """Returns the number of the current generation (a complete download) and its Unix time;
-        None without one."""
+        None if there is no generation."""
         row = self._connection.execute(
             "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
             "ORDER BY number DESC LIMIT 1"
@@ -186,8 +186,8 @@ class CatalogFile:
     def add_tokens(
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
-        """Stores tokens, each with its JSON without ``chainData``, and returns their rows. ``now``
-        decides which security scans have expired."""
+        """Stores tokens, given as pairs of a token and its JSON without ``chainData``, and returns
+        their rows. ``now`` decides which security scans have expired."""
         from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
@@ -237,7 +237,7 @@ class CatalogFile:
 
     def finish(self, generation: int, now: datetime, skipped: int = 0) -> Iterator[None]:
         """Makes a generation (a complete download) current and removes older ones, yielding between
-        the steps. A newer one of another process stays current."""
+        the steps. A newer generation from another process stays current."""
         written = self._written.pop(generation, _Written())
         if not written.tidy:
             yield from self._put_in_order(generation)
@@ -319,8 +319,8 @@ class CatalogFile:
         return (block for (block,) in cursor)
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
-        """Returns the JSON of tokens requested by contract that the list lacks, each with its
-        chain's JSON."""
+        """Returns the tokens that were requested by contract and are not in the list: the JSON of
+        each token and of its chain."""
         rows = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "

@@ -47,8 +47,8 @@ _CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values()
 
 
 class TokenReader:
-    """Checks tokens of a page. ``skipped`` counts the unreadable ones; ``reason`` says what is
-    wrong with the first."""
+    """Checks tokens of a page. ``skipped`` counts the unreadable tokens; ``reason`` says what is
+    wrong with the first of them."""
 
     def __init__(self) -> None:
         self.read_count = 0

@@ -127,8 +127,8 @@ def bare(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def skeleton(text: str) -> frozenset[str]:
-    """Returns the texts that ``text`` may be read as. Two texts look alike if they have one in
-    common."""
+    """Returns the texts that ``text`` may be read as. Two texts look alike if their results have a
+    text in common."""
     forms = {_latin(text), _latin(text.replace("|", "l"))}
     joined = {latin.translate(_ONE_FORM).replace("O", "o") for latin in forms}
     return frozenset((_latin(text).casefold(), *joined))

@@ -57,8 +57,8 @@ T = TypeVar("T")
 
 
 def named_contract(text: str) -> tuple[str, frozenset[str]]:
-    """Returns the contract in a text (a link, ``eth:0x…``, a grouped address) and the names of its
-    chain, if stated. Other text is returned unchanged."""
+    """Returns the contract in a text (a link, ``eth:0x…``, a grouped address) and the names of the
+    chain that the text states, if any. Text without a contract is returned unchanged."""
     typed = ungrouped(text.strip())
     try:
         link = read_payment_link(typed)
@@ -344,8 +344,9 @@ def _after(value: T, places: Sequence[T]) -> T:
 def pair_for_limits(
     token: Token, beside: Token | None, catalog: Catalog
 ) -> tuple[Token, Token] | None:
-    """Returns the pair (sold, bought) whose limits are shown for ``token``. ``beside`` is sold if
-    it is another token; otherwise ``token`` is sold for the list's first other token."""
+    """Returns the pair (sold, bought) whose limits are shown for ``token``. If ``beside`` is
+    another token, ``beside`` is sold for ``token``. Otherwise ``token`` is sold for the first
+    suitable token of the list; None if there is none."""
     if beside is not None and beside.id != token.id:
         return beside, token
     for row in catalog.rows:

@@ -34,8 +34,8 @@ _KEPT_ROWS = 1_000
 
 
 class Verdict(StrEnum):
-    """What the screen says about a token: its scan's result, or disabled. ``UNSCANNED`` never
-    blocks."""
+    """What the desk shows about a token: the result of its security scan, or disabled.
+    ``UNSCANNED`` never blocks."""
 
     BENIGN = "benign"
     WARNING = "warning"
@@ -92,7 +92,7 @@ class TokenRow(_TokenRow):
     }  # fmt: skip
 
     def can(self, what: CanDo) -> bool:
-        """Returns True if the token can be used for this purpose; False if disabled."""
+        """Returns True if the token is enabled and can be used for this purpose."""
         return self.enabled and bool(getattr(self, _FLAG_OF[what]))
 
     @property
@@ -121,8 +121,8 @@ _FLAG_OF = {
 
 
 class TextColumn:
-    """A column of texts, stored as lines of UTF-8. Each line is between line feeds, so whole lines
-    can be found."""
+    """A column of texts, stored as lines of UTF-8. There is a line feed before and after each line,
+    so that whole lines can be found."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
         kept, starts, end = [b"\n"], array("I", [1]), 1
@@ -191,7 +191,7 @@ def block_of(lines: Iterable[str]) -> bytes:
 
 
 def needle(text: str) -> bytes:
-    """Returns the bytes to search a column for."""
+    """Returns ``text`` as bytes, in the form in which a column can be searched for it."""
     return text.translate(_FLAT).encode("utf-8", "surrogatepass")
 
 
@@ -290,8 +290,8 @@ class TokenList(Sequence[TokenRow]):
         return [self._row(at) for at in sorted(places)]
 
     def sequence(self, sort: str) -> array[int]:
-        """Returns each token's position when sorted by ``symbol``, ``price`` or ``change``, largest
-        first and unknown last."""
+        """Returns each token's position if the list is sorted by ``sort``: ``symbol``, ``price`` or
+        ``change``. Prices and changes are sorted with the largest first and unknown ones last."""
         computed = self._sequences.get(sort)
         if computed is not None:
             return computed
@@ -365,8 +365,8 @@ class TokenList(Sequence[TokenRow]):
 
 
 def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
-    """Returns rows as columns. Each comes with the Unix time when its security scan expires, or
-    None."""
+    """Returns rows as columns. In ``listed``, each row has the Unix time when its security scan
+    expires, or None if it does not expire."""
     lines = [_lines(row, ends) for row, ends in listed]
     columns = list(zip(*(texts for texts, _ in lines), strict=True))
     blocks = map(block_of, columns or [()] * _COLUMNS)
@@ -374,7 +374,7 @@ def pack(listed: Iterable[tuple[TokenRow, float | None]]) -> ListPart:
 
 
 def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
-    """Returns the ``symbol.chain`` names that begin with ``beginning``, without disabled and
+    """Returns the ``symbol.chain`` names that begin with ``beginning``, except those of disabled or
     unverified tokens."""
     begin = needle(beginning)
     wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
@@ -414,8 +414,8 @@ def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
 
 
 def likenesses(row: TokenRow) -> list[str]:
-    """Returns the look-alike texts of a row: every :func:`skeleton` of its symbol and name, marked
-    by kind."""
+    """Returns every :func:`skeleton` text of a row's symbol and name, with a mark that says which
+    of the two it comes from."""
     return [
         mark + reading
         for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))

@@ -73,7 +73,7 @@ def row_of(token: Token, now: datetime) -> TokenRow:
 
 
 def text_key(token: Token) -> str:
-    """Returns the lower-case text of a token that searches look in."""
+    """Returns a token's searchable text in lower case."""
     chain = token.chain_data
     parts = (
         token.symbol,
@@ -90,7 +90,7 @@ def check_token(
     token: Token, *, now: datetime, imitates: TokenRow | None = None
 ) -> tuple[CheckLine, ...]:
     """Returns the lines about a token's state. A ``refuse`` line forbids its use; a ``warn`` line
-    needs consent. ``imitates`` is the token that it looks like, or None."""
+    needs consent. ``imitates`` is the token that ``token`` looks like, or None."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []

@@ -70,7 +70,8 @@ AGREED = "yes"
 
 
 class TypedBefore(Struct):
-    """The fields of an order form as typed, kept while the user chooses another route."""
+    """The fields of an order form as the user typed them, saved while the user chooses another
+    route."""
 
     recipient: str = ""
     memo: str = ""
@@ -107,8 +108,8 @@ class Checked(Struct, frozen=True):
 
 
 class CreateChecks:
-    """Checks an order form without calls to the service. ``middle`` is the token between the legs
-    of a private route, or None."""
+    """Checks an order form without calls to the service. ``middle`` is the token between the two
+    legs of a private route, None if there is none or it is unknown."""
 
     def __init__(self, desk: Desk, result: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
@@ -146,8 +147,9 @@ class CreateChecks:
         return next((address for address in named if check(address).ok), text)
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
-        """Returns the wallet's accounts, by lower-case name, that can receive the token bought
-        (with ``refund``, the token sold), except names in the address book."""
+        """Returns addresses of the wallet's accounts by lower-case name: the accounts that can
+        receive the token bought or, if ``refund`` is True, the token sold. Names in the address
+        book are left out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
@@ -157,7 +159,8 @@ class CreateChecks:
         return named
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
-        """Drops the warnings about a first payment if the address is the wallet's own."""
+        """Returns the check. If the address is the wallet's own, a note with the account's name
+        replaces the warnings about a first payment."""
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check
@@ -219,7 +222,8 @@ class NotAgain(Exception):
 
 
 class Again(Struct, frozen=True):
-    """A request for new quotes made from an earlier order, with its form as typed."""
+    """A request for new quotes made from an earlier order, with the order form as the user typed it
+    then."""
 
     request: QuoteRequest
     typed: TypedBefore
@@ -301,9 +305,9 @@ def lock_for_review(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """Returns the intent of the chosen quote, with the user's amount as typed. ``intermediate`` is
-    where a private swap may return the token between its legs. Raises NotLockable for a refused
-    input."""
+    """Returns the intent of the chosen quote, with the amount as the user typed it.
+    ``intermediate`` is the refund address for the token between a private swap's legs. ``dex`` has
+    the terms of an on-chain swap. Raises NotLockable."""
     quote = ranked.quote
     request = result.request
     for check in (recipient, memo, refund, intermediate):
@@ -360,8 +364,8 @@ def still_stands(
     refund: RecipientCheck | None,
     intermediate: RecipientCheck | None = None,
 ) -> bool:
-    """True if the inputs, checked again, still equal the intent: the address on the screen must be
-    the one that is sent."""
+    """True if the inputs, checked again, still equal the intent's. The address on the screen must
+    be the address that is sent."""
     return (
         recipient.ok
         and memo.ok
@@ -384,21 +388,23 @@ def needs_refund_address(ranked: RankedQuote) -> bool:
 
 
 class Consent(Struct, frozen=True):
-    """The warnings that need consent. ``refused`` says why no order can be created, if not empty.
-    Otherwise the user types ``phrase``, unless it is empty."""
+    """The warnings that need consent. If ``refused`` is not empty, it says why no order can be
+    created. Otherwise the user consents by typing ``phrase``; if that is empty, no consent is
+    needed."""
 
     lines: tuple[str, ...] = ()
     phrase: str = ""
     refused: str = ""
 
     def also(self, warning: str) -> Consent:
-        """Adds a warning. The user then types the existing phrase, or ``yes`` if there is none."""
+        """Returns this consent with ``warning`` added. The user then types the existing phrase, or
+        ``yes`` if there was none."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
 def consent_for(result: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
-    """Returns what the user has to consent to. A loss of 10 % needs the typed percentage, one of 30
-    % is refused; a doubtful token or unknown loss needs ``yes``."""
+    """Returns what the user has to consent to. For a loss of 10 %, the user types the percentage; a
+    loss of 30 % is refused. A doubtful token or an unknown loss needs ``yes``."""
     lines: list[str] = []
     for token in {
         result.token_in.id: result.token_in,

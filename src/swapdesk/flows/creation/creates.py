@@ -31,8 +31,9 @@ class OrderTaken(Exception):
 def begin_create(
     ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
 ) -> Operation:
-    """Records the create request of an intent before it is sent. ``digest`` is its SHA-256. Raises
-    ClaimTaken while an earlier request for the same payment has no known outcome."""
+    """Records the create request of an intent before it is sent. ``digest`` is its SHA-256,
+    ``plan`` has the steps of an on-chain swap. Raises ClaimTaken while an earlier request for the
+    same payment has no known outcome."""
     body = {"intent": intent.as_json(), "digest": digest}
     claim = f"twin:{intent.fingerprint}"
     return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)
@@ -52,8 +53,8 @@ def become_order(
     request_id: str | None = None,
 ) -> ReleaseVerdict:
     """Records that ``order`` is the intent's order, before it is shown. Returns whether its address
-    may be shown. A second order is recorded as not confirmed at this desk. Raises OrderTaken if the
-    order belongs to a different intent."""
+    may be shown. If the intent already has another order, this one is recorded as not confirmed
+    here. Raises OrderTaken if another intent has it."""
     ledger, service_id = journal.ledger, order.service_id
     with ledger.transaction() as db:
         makers = ledger.where("subject = ? AND kind = 'create'", service_id)
@@ -73,8 +74,8 @@ def refuse_create(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Records that no order will be created for the intent, if its create request is in one of the
-    states ``among``; otherwise returns False."""
+    """Records that no order will be created for the intent. Returns False, and records nothing,
+    unless its create request is in one of the states ``among``."""
     with ledger.transaction():
         create = ledger.get(intent_id)
         if create is None or not ledger.move(
@@ -93,8 +94,8 @@ def refuse_create(
 
 
 def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
-    """Records that an on-chain swap's order will not be paid, or its payment report was refused.
-    Returns False if the swap was completed before."""
+    """Records that an on-chain swap's order will not be paid, or that the service refused the
+    report of its payment. Returns False if the swap is already complete."""
     with ledger.transaction():
         parts = ledger.parts(intent_id, "swap", "confirm")
         last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
@@ -107,8 +108,8 @@ def open_creates(ledger: Ledger) -> list[Operation]:
 
 
 def open_swaps(ledger: Ledger) -> list[Intent]:
-    """Returns the intents of unfinished on-chain swaps, oldest first: neither refused nor confirmed
-    to the service."""
+    """Returns the intents of unfinished on-chain swaps, oldest first. A swap is finished once it is
+    refused or confirmed to the service."""
     return [intent_of(create) for create in ledger.where(_OPEN_SWAPS)]
 
 
@@ -131,7 +132,7 @@ def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
 def newest_part(
     ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
 ) -> Operation | None:
-    """Returns the intent's latest transaction or document of this kind; None if there is none.
-    ``name`` selects one signature among several."""
+    """Returns the intent's latest transaction or document of this kind and name; None if there is
+    none. Only documents have a ``name``."""
     parts = ledger.parts(intent_id, kind)
     return next((part for part in reversed(parts) if part.body.get("name") == name), None)

@@ -116,8 +116,9 @@ LAST_MOMENT = timedelta(seconds=5)
 
 
 class ExchangeFlow:
-    """Creates orders, with at most one request at a time per intent. ``skew_limit`` is the most
-    that the clocks may differ, in seconds; None if the desk follows the service's."""
+    """Creates orders, with at most one request at a time per intent. ``skew_limit`` is the largest
+    allowed difference between the desk's and the service's clock, in seconds; None if the desk
+    follows the service's clock."""
 
     def __init__(
         self,
@@ -294,9 +295,9 @@ class ExchangeFlow:
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
     ) -> CreateOutcome:
-        """Searches for the order of an intent whose outcome is unknown since an earlier run.
-        ``sent_at`` is by the service's clock; ``known`` has the ids of orders that existed
-        before."""
+        """Searches for the order of an intent whose outcome an earlier run left unknown.
+        ``sent_at`` is the time of the request by the service's clock. ``known`` has the ids of
+        orders that existed before."""
         passed = (self._api.server_now() - sent_at).total_seconds()
         looks = self._looks if passed < sum(self._looks) else (0.0,)
         return await self._resolve(intent, sent_at, known, looks)
@@ -346,8 +347,9 @@ class ExchangeFlow:
         *,
         found_again: bool = False,
     ) -> Created:
-        """Records the order with its address hidden, then confirms it by a second answer. If it
-        raises OrderTaken or JournalUnavailable, nothing of the order may be shown."""
+        """Records the order with its address hidden, then reads it again to confirm it. If
+        OrderTaken or JournalUnavailable is raised, nothing of the order may be shown.
+        ``found_again`` is True if a search found the order."""
         check = self._check(intent, order)
         stands = become_order(
             self._journal,
@@ -369,8 +371,8 @@ class ExchangeFlow:
         return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Reads a created order back (twice if its address was missing at first) and decides
-        whether the address may be shown."""
+        """Reads a created order again and decides whether its address may be shown. If the first
+        answer had no address, reads it twice."""
         order = created.order
         for _ in range(2):
             try:
@@ -393,8 +395,8 @@ class ExchangeFlow:
         return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
 
     def _unheard_of(self, created: Created, intent: Intent) -> Created:
-        """Marks the order as missing at the service. A minute after the end of the quote, its
-        address is hidden for good."""
+        """Marks the order as unknown to the service. If the quote ended more than a minute ago, the
+        order's address is hidden for good."""
         verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
         if self._clock.now() - intent.valid_until > LATEST:
             never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)

@@ -91,8 +91,9 @@ MAX_PAGES = 100
 
 
 class OrderCheck(Struct, frozen=True):
-    """The differences between an order and what was confirmed. Each text in ``hard`` forbids
-    paying. ``lower_by`` is the output's shortfall in percent, None if tolerable."""
+    """The differences between an order and what was confirmed. Any text in ``hard`` forbids paying.
+    ``lower_by`` is the percentage by which the output is too low, None if the output is
+    acceptable."""
 
     PRINTED: ClassVar = {
         "payable": "payable", "lowerByPercent": "lower_by_hundredths",
@@ -113,8 +114,8 @@ class OrderCheck(Struct, frozen=True):
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """Whether this check allows showing the address, which also needs the service's second
-        answer."""
+        """Whether the address may be shown, as far as this check goes. The service's second answer
+        must confirm the order too."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return ReleaseVerdict(DepositRelease.DIFFERS, text)
@@ -203,8 +204,8 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """Returns the differences between an order as created and as read again. If ``created`` had no
-    address, the caller has to read once more."""
+    """Returns the differences between an order as created and as read again. If ``created`` has no
+    address, that is no difference, but the caller has to read the order once more."""
     address, memo = created.deposit_address, created.deposit_tag or None
     rules = (
         (address in (None, read.deposit_address), "another deposit address"),
@@ -229,8 +230,8 @@ def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
 
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
-    """Returns why ``address`` cannot be a deposit address. With a memo only its form is checked,
-    because such addresses are shared."""
+    """Returns why ``address`` cannot be a deposit address; empty if it can be one. If there is a
+    memo, only the form of the address is checked, because addresses with memos are shared."""
     token = intent.token_in
     if not _plausible(token, address):
         return [f"its deposit address is no address on {token.chain_name}"]
@@ -268,7 +269,7 @@ def _same_token(
 
 class Created(Struct, frozen=True):
     """A created, journaled order. Its deposit address may be shown only if ``withheld`` is None.
-    ``missing`` is True if the service no longer knows it."""
+    ``missing`` is True if the service does not know the order."""
 
     order: Order
     check: OrderCheck
@@ -290,8 +291,8 @@ class NotCreated(Struct, frozen=True):
 
 
 class CreateUnknown(Struct, frozen=True):
-    """The outcome that nobody knows whether an order was created. ``candidates`` are orders that
-    may be the intent's."""
+    """The outcome of a create request if nobody knows whether it created an order. ``candidates``
+    are orders that may belong to the intent."""
 
     failure: Failure
     intent_id: str
@@ -332,8 +333,9 @@ def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) ->
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
-    """Returns the output that the user agreed to, in whole tokens: ``accepted`` after the order's
-    creation, or the greater of the quote's payout and net output."""
+    """Returns the output that the user agreed to, in whole tokens: ``accepted`` if the user
+    accepted a different output later, otherwise the greater of the quote's payout and net
+    output."""
     return max(intent.amount_out, intent.net_amount_out) if accepted is None else accepted
 
 
@@ -347,8 +349,8 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
 
 
 def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
-    """Returns the verdict that hides the address because the output is ``percent`` below the
-    confirmed one, or with ``again``, below the accepted one."""
+    """Returns the verdict that hides the address because the output is ``percent`` percent lower
+    than the user confirmed or, if ``again`` is True, than the user accepted later."""
     than = "you accepted" if again else "you confirmed"
     return ReleaseVerdict(
         DepositRelease.LOWER,
@@ -358,8 +360,8 @@ def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
 
 
 def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
-    """Returns the new verdict on showing the address, from the output estimate in the order's
-    latest state; None if unchanged."""
+    """Returns the new verdict on showing the address, judged by the output in ``seen``, the order's
+    latest state; None if the verdict is unchanged."""
     intent = tracked.intent
     if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
@@ -375,8 +377,8 @@ def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Releas
 
 
 def moved_output(tracked: TrackedOrder) -> Decimal | None:
-    """Returns the agreed output if the order's present output differs. None if it does not, after a
-    deposit, and for fixed rates."""
+    """Returns the agreed output if the order's present output differs from it, otherwise None.
+    Always None after a deposit and for fixed rates."""
     intent, order = tracked.intent, tracked.order
     if intent is None or intent.fixed or order.out_amount is None or not untouched(order):
         return None
@@ -385,8 +387,8 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
 
 
 def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | None:
-    """Returns the lower output that the user may accept, with explanations; None if the address is
-    not hidden for that reason."""
+    """Returns the lower output that the user may accept, with sentences that explain it. Returns
+    None unless the address is hidden because of a lower output."""
     if tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -406,8 +408,8 @@ def lower_output(tracked: TrackedOrder) -> tuple[Decimal, tuple[str, ...]] | Non
 
 
 def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
-    """Returns True if every field of the order fits the intent, False if one contradicts, None if a
-    deciding field is absent. ``since`` is the earliest possible creation time."""
+    """Returns True if every field of the order fits the intent, False if a field contradicts the
+    intent, None if a deciding field is absent. ``since`` is the earliest possible creation time."""
     verdicts = [
         _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
@@ -445,8 +447,8 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Findings:
-    """Searches for an intent's order after each wait in ``looks`` (seconds). ``sent_at`` is by the
-    service's clock. Orders in ``known`` are skipped."""
+    """Searches for an intent's order several times; ``looks`` has the seconds to wait before each
+    search. ``sent_at`` is a time by the service's clock. Orders in ``known`` are skipped."""
     candidates: list[tuple[Order, bool]] = []
     complete = False
     for wait in looks:
@@ -464,8 +466,8 @@ async def find_order(
 async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
 ) -> Findings:
-    """Returns every order since ``sent_at`` (service's clock) that may belong to ``intent``, except
-    those in ``known``. Raises ClientError."""
+    """Returns every order that may belong to ``intent`` and was created since ``sent_at``, a time
+    by the service's clock. Orders in ``known`` are left out. Raises ClientError."""
     since = sent_at - SKEW
     listed, whole = await list_since(api, since)
     judged = [
@@ -487,7 +489,7 @@ async def _judge(
 
 
 async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
-    """Returns the orders created since a time, and False if the list may be incomplete."""
+    """Returns the orders created since a time, and True if the list is certainly complete."""
     orders: dict[str, Order] = {}
     skipped = 0
     for page in range(1, MAX_PAGES + 1):
@@ -516,14 +518,14 @@ def _as_promised(intent: Intent, order: Order) -> bool | None:
 
 
 def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
-    """False if the order names another refund address than ``asked``; naming none contradicts
-    nothing."""
+    """False if ``named``, the order's refund address, differs from ``asked``. An order that names
+    no refund address contradicts nothing."""
     return not named or (asked is not None and same_address(kind, named, asked))
 
 
 def _as_fixed(intent: Intent, order: Order) -> bool | None:
-    """True if the ``fixed`` flags agree, False if not. Without a flag: True for a floating intent,
-    None for a fixed one."""
+    """True if the order's ``fixed`` flag equals the intent's, False if it differs. If the order has
+    no such flag: True for a floating intent, None for a fixed one."""
     if "fixed" in order.model_fields_set:
         return order.fixed is intent.fixed
     return None if intent.fixed else True

@@ -57,8 +57,9 @@ LOOK_AGE = timedelta(minutes=10)
 
 
 class ResumeReport(Struct):
-    """The outcomes of create requests that were unfinished at the start. ``elsewhere`` are intents
-    of another running desk, ``left`` those whose search was broken off."""
+    """The results of the search for orders whose create requests were unfinished at the start.
+    ``elsewhere`` are intents that another running desk works on; ``left`` are intents without a
+    result when the search was broken off."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
@@ -82,9 +83,9 @@ def _goes_on(journal: Journal, create: Operation) -> bool:
 async def resume(
     journal: Journal, flow: ExchangeFlow, patience: float | None = None
 ) -> ResumeReport:
-    """Finds the outcome of every unfinished create request without posting anything. Searches are
-    broken off after ``patience`` seconds (None: never) and prove nothing; a caller that sets it
-    must create nothing afterwards."""
+    """Finds the outcome of every unfinished create request, without sending one. After ``patience``
+    seconds (None: never), the search is broken off and proves nothing. A caller that sets
+    ``patience`` must create nothing afterwards."""
     report = ResumeReport()
     try:
         async with asyncio.timeout(patience):
@@ -155,8 +156,8 @@ class CandidateRefused(Exception):
 
 
 class Compared(Struct, frozen=True):
-    """A field of a found order beside the confirmed value. ``same`` is None if absent or
-    unimportant."""
+    """A field of a found order beside the confirmed value. ``same`` is None if the order lacks the
+    field or the field is unimportant."""
 
     label: str
     confirmed: str
@@ -189,8 +190,9 @@ class OrderCandidate(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """The result of one search for an intent's order. ``complete`` is True if every order since the
-    intent was sent was seen; impossible after 48 hours, when the service drops orders."""
+    """The result of one search for an intent's order. ``complete`` is True if the search saw every
+    order since the intent was sent. After 48 hours that is impossible, because the service drops
+    orders."""
 
     intent: Intent
     sent_at: datetime
@@ -200,8 +202,8 @@ class Look(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """The phrase to type to give the intent up. It has a part of the payment's fingerprint, so
-        that nobody types it by habit."""
+        """The phrase that the user types to give the intent up. It contains a part of the payment's
+        fingerprint, so that nobody types it by habit."""
         return f"give up {self.intent.fingerprint[:4]}"
 
     @property
@@ -228,8 +230,8 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """Searches once for orders that may belong to the intent. Raises CandidateRefused if its
-        outcome is known or the service cannot be asked."""
+        """Searches once for orders that may belong to the intent. Raises CandidateRefused if the
+        outcome of the intent is known or the service cannot be asked."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
         before = self._journal.orders.created_before(sent_at - SKEW)
@@ -254,8 +256,8 @@ class Candidates:
         return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
-        """Adopts the order that the user chose, after reading it again. Its address is shown only
-        under the conditions for any new order. Raises CandidateRefused."""
+        """Adopts the order that the user chose, after reading it again. The same conditions as for
+        any new order decide whether its address is shown. Raises CandidateRefused."""
         intent, _ = self._unknown(look.intent.id)
         if all(candidate.service_id != service_id for candidate in look.candidates):
             raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
@@ -273,9 +275,9 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
-        """Records that no order is the intent's, so that the payment may be requested again. Raises
-        CandidateRefused if ``typed`` is not the phrase or ``look`` is old, or incomplete while the
-        service still lists orders of that age."""
+        """Records that no order belongs to the intent, so that the payment may be requested again.
+        Raises CandidateRefused for a wrong phrase and for an old search. An incomplete search
+        suffices only once the service drops orders of that age."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:

@@ -56,8 +56,8 @@ async def world_wait(seconds: float, clock: Clock, speed: Callable[[], float]) -
 
 
 class Customer:
-    """A simulated customer, who comes after ``comes_after`` sandbox seconds. Numbers below
-    ``ALIKE`` send about as much as Alice."""
+    """A simulated customer, who acts after ``comes_after`` sandbox seconds. If ``place`` is below
+    ``ALIKE``, they send about as much as Alice."""
 
     def __init__(self, name: str, token: Token, amount: Decimal, rng: random.Random, place: int):
         self.name = name

@@ -83,8 +83,8 @@ class DemoFailed(Exception):
 
 
 class DemoChoice(Struct, frozen=True):
-    """The user's choices for a demonstration. ``amount`` and ``token`` are as typed; None means the
-    usual."""
+    """The user's choices for a demonstration. ``amount`` and ``token`` are as the user typed them.
+    None means the default."""
 
     name: str = "private"
     seed: int = 7
@@ -94,9 +94,9 @@ class DemoChoice(Struct, frozen=True):
 
 
 class Demonstration:
-    """A running demonstration: ``run`` calls ``on_stage`` with each stage. ``tag`` keeps its
-    accounts apart from another's. Methods that wait raise DemoFailed, ClientError, NodeError and
-    JournalUnavailable."""
+    """A running demonstration: ``run`` calls ``on_stage`` with each stage. ``tag`` makes its
+    accounts differ from another demonstration's. Methods that wait may raise DemoFailed,
+    ClientError, NodeError or JournalUnavailable."""
 
     def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
         if desk.link.control is None:
@@ -188,8 +188,8 @@ class Demonstration:
             on_stage(stage)
 
     async def last_look(self) -> Stage:
-        """Waits until all other customers were served, and returns the last stage with a search of
-        the new blocks."""
+        """Waits until all other customers were served. Returns the last stage after a search for
+        links that includes the new blocks."""
         if self._others is not None:
             await self._others
         await self._read_on(self._chains)
@@ -239,8 +239,8 @@ class Demonstration:
             await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
-        """Returns the best private route, preferably one whose coin in between has a local chain;
-        for an ordinary swap, the best standard route. Raises DemoFailed."""
+        """Returns the best quote for a standard route or, in a private demonstration, for a private
+        route, preferably one whose middle coin has a local chain. Raises DemoFailed."""
         reason = "none was offered"
         private = self.demo.private
         route = RouteType.PRIVATE if private else RouteType.STANDARD
@@ -293,7 +293,7 @@ class Demonstration:
         self._support_next = "support: answer Alice"
 
     async def reply(self) -> None:
-        """Puts the diagnosis's reply to Alice into the pane of support."""
+        """Shows the diagnosis's reply to Alice in support's pane."""
         assert self._sheet is not None  # the order was found before
         self._support = tuple(PaneLine(text) for text in self._sheet.reply if text)
         self._support_next = self._sheet.acts.rstrip(".").replace("you:", "support:")

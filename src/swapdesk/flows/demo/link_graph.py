@@ -20,8 +20,8 @@ MOST_OF_CROWD = 8
 
 
 class Account(Struct, frozen=True):
-    """An account in the picture. ``column`` is the number of payments that lead to it; ``row``
-    counts the accounts above it."""
+    """An account in the picture. ``column`` is the number of payments from a first sender to this
+    account; ``row`` is the number of accounts above it."""
 
     address: str
     name: str
@@ -69,8 +69,8 @@ class Island(Struct, frozen=True):
 
 
 def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
-    """Returns the connected groups of payments to draw, and the number of payouts left out. Payouts
-    to others are drawn if they could also come from Alice's deposit."""
+    """Returns the connected groups of payments to draw, and the number of matching payouts that are
+    left out. A payout to others matches if it could also come from Alice's deposit."""
     crowd = _nearest(stage)
     linked = stage.search.path if stage.search else ()
     each_once = dict.fromkeys([*stage.moved, *linked, *crowd])
@@ -105,8 +105,8 @@ def _names(stage: Stage) -> dict[str, str]:
 
 
 def _joined(payments: list[Movement]) -> list[list[Movement]]:
-    """Groups payments that share accounts, in sequence. An address counts as one account on every
-    chain."""
+    """Returns payments in groups that are connected by shared accounts, in the order of
+    ``payments``. An address counts as one account on all chains."""
     islands: list[list[Movement]] = []
     for payment in payments:
         ends = {payment.sender, payment.receiver}

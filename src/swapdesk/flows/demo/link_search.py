@@ -58,8 +58,8 @@ def search_link(
     target: str,
     blocks: Mapping[str, tuple[int, int]],
 ) -> LinkSearch:
-    """Searches ``transfers`` for a link between two addresses. ``blocks`` are the first and last
-    read of each chain."""
+    """Searches ``transfers`` for a link between two addresses. ``blocks`` has the first and last
+    block read, by chain."""
     moved = sorted(
         transfers,
         key=lambda transfer: (transfer.at, transfer.chain, transfer.height, transfer.position),
@@ -117,7 +117,8 @@ class Comparison(Struct, frozen=True):
 
 
 def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
-    """Returns what a watcher can compare before the payout. ``promised`` is Bob's amount."""
+    """Returns what a watcher can compare before the payout. ``paid`` is Alice's amount,
+    ``promised`` is Bob's."""
     lower_by = percent(-_lower_by(paid, promised))
     return (
         Comparison(
@@ -137,7 +138,7 @@ def compared_after(
     crowd: Sequence[Movement],
 ) -> tuple[Comparison, ...]:
     """Returns what a watcher can compare after Bob was paid. ``since`` are the exchanges' payouts
-    to others; ``crowd`` those that could come from the same deposit."""
+    to others; ``crowd`` are the ones among them that could come from the same deposit."""
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
     fit = len(crowd)
     came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)

@@ -302,8 +302,8 @@ def _leg_lines(leg: OrderLeg, label: str) -> Iterator[PaneLine]:
 
 
 def path_of(stage: Stage) -> tuple[PaneLine, ...]:
-    """Returns the path of the money as lines, whose tone says how far the payment has come. Empty
-    with one exchange, which sees both ends and hides nothing."""
+    """Returns the path of the money as lines; their tone says how far the payment has come. Empty
+    if only one exchange takes part, because it sees both ends."""
     if len(stage.legs) < 2:
         return ()
     places = [PaneLine("Alice", tone="done")]

@@ -28,8 +28,8 @@ from swapdesk.wire.orders import DisplayStatus
 
 
 class DepositPhase(Enum):
-    """How much of the deposit is shown: everything (WAITING), a folded card after its arrival
-    (SEEN), or no address (EXPIRED, HIDDEN)."""
+    """How much of the deposit the screen shows: everything (WAITING), a folded card once the
+    deposit has arrived (SEEN), or no address (EXPIRED, HIDDEN)."""
 
     WAITING = "waiting"
     SEEN = "seen"
@@ -38,8 +38,8 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Returns how much of the deposit is shown. After the deadline that is EXPIRED, or HIDDEN if
-    the address was withheld for good."""
+    """Returns how much of the deposit the screen shows. After the deadline, the result is EXPIRED,
+    or HIDDEN if the address was withheld for good."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -56,8 +56,8 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
 
 
 class DepositCode(Struct, frozen=True):
-    """A code that the payer can scan. ``holds`` has each part of the payment, with True if the code
-    contains it; the payer enters the parts in ``by_hand``."""
+    """A code that the payer can scan. ``holds`` pairs the name of each part of the payment with
+    True if the code contains it. The payer types the parts in ``by_hand``."""
 
     name: str
     text: str
@@ -66,8 +66,8 @@ class DepositCode(Struct, frozen=True):
 
 
 def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
-    """Returns the payment link, if the chain has one, then the address, as scannable codes. Empty
-    if the deposit must not be sent now."""
+    """Returns scannable codes: of the payment link, if the chain has one, then of the address.
+    Empty if the deposit must not be sent now."""
     order, intent = tracked.order, tracked.intent
     if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
         return ()
@@ -128,7 +128,8 @@ def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
     """Returns where the deposit is and who acts next. ``begun`` is the order's payment in the
-    journal: the user must not pay by hand what the wallet began to pay."""
+    journal, or a sentence if the journal is unavailable. The user must not pay by hand what the
+    wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

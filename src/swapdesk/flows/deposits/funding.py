@@ -55,15 +55,15 @@ LOOK = "you: look at the order"
 
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that never will be made. ``hash_`` is the transaction that
+    """Returns the outcome of a payment that will never be made. ``hash_`` is the transaction that
     failed and cost gas, None if no gas was spent."""
     money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
     return refused(code, Failure(reason, money, LOOK), hash_)
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Returns the outcome of a payment that may have been sent. A later attempt continues with its
-    signed transaction ``hash_``."""
+    """Returns the outcome of a payment that may have been sent. ``hash_`` is its signed
+    transaction, with which a later attempt continues."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
@@ -118,7 +118,8 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Records how the payment ended; False if that was recorded before."""
+        """Records how the payment ended; ``error`` None means that it succeeded. Returns False if
+        the end was recorded before."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -140,8 +141,8 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Records faucet payments whose answer was lost as done if their orders have the deposit.
-    ``known`` returns an order by id or None. Raises JournalUnavailable."""
+    """Finds faucet payments whose answer was lost, and records them as done if the deposit has
+    arrived. ``known`` returns the order with a given id, or None. Raises JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue
@@ -173,8 +174,8 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
 
 
 def left_words(payment: Operation) -> str:
-    """Returns why an order is not paid a second time. ``payment`` is its first payment in the
-    journal."""
+    """Returns why an order is not paid a second time. ``payment`` is the order's first payment in
+    the journal."""
     if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
@@ -184,8 +185,8 @@ PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
-    """Tells how this desk can pay the deposit of an order. ``chains`` returns the chains that have
-    a node now."""
+    """Tells how this desk can pay the deposit of an order. ``chains`` returns the chains that
+    currently have a node."""
 
     def __init__(
         self,
@@ -204,8 +205,8 @@ class DepositWays:
         self._lacks: dict[str, str] = {}
 
     def node(self, tracked: TrackedOrder) -> ChainLink | None:
-        """Returns the order's paying chain with its node; None without a node or for an order not
-        confirmed here."""
+        """Returns the chain on which the order is paid, with its node. None if the chain has no
+        node or the order was not confirmed at this desk."""
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
@@ -217,8 +218,8 @@ class DepositWays:
         return not self._live and tracked.intent is not None and self.node(tracked) is None
 
     def of(self, tracked: TrackedOrder) -> PayBy | None:
-        """Returns who pays the order on a keypress: ``wallet``, or ``faucet`` if the chain has no
-        node or the wallet lacks something. None if neither can."""
+        """Returns who pays if the user presses the key: ``wallet``, or ``faucet`` if the chain has
+        no node or :meth:`lacks` was called for the order. None if neither can pay."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
             return "wallet"
@@ -275,8 +276,8 @@ class DepositWays:
 
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
-    """True if the wallet's records prove that no payment of the order was ever signed. Only the
-    process that can sign has such proof; others return False."""
+    """True if the wallet's records prove that no payment of the order was ever signed. False
+    without such proof, and always if another process has the wallet."""
     if tracked is None or tracked.intent is None or not wallet.has_records:
         return False
     try:
@@ -291,8 +292,8 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
-    """Returns sentences about a wallet payment that has not ended. ``none_signed`` means proof that
-    nothing was signed, ``payable`` that the order still waits."""
+    """Returns sentences about a wallet payment that has not ended. ``none_signed`` is True if it is
+    proven that nothing was signed, ``payable`` if the order still waits for its deposit."""
     begun = (
         f"The payment of order {payment.subject} from your wallet,"
         f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"

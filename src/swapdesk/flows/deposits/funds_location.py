@@ -34,9 +34,9 @@ def funds_now(
     looked_for: int = 0,
     skipped: int = 0,
 ) -> Funds:
-    """Returns where the money is. ``journaled`` counts only until the service has answered.
-    ``stranded`` is the number of ended orders whose owner has to act, ``looked_for`` that of
-    requests with unknown outcome."""
+    """Returns where the money is. ``running`` is None until the service has answered; until then,
+    ``journaled`` is used. ``stranded`` counts ended orders whose owner has to act, ``looked_for``
+    requests with unknown outcome, ``skipped`` unreadable orders."""
     if running is not None:
         funds = funds_of(running, stranded)
         more = ""
@@ -59,8 +59,8 @@ def funds_now(
 
 
 def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
-    """Returns where the money is. ``stranded`` counts ended orders whose owner has to act; an open
-    order holds money only after its deposit."""
+    """Returns where the money is. An open order holds money only after its deposit. ``stranded`` is
+    the number of ended orders whose owner has to act."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_fields import deposit_arrived
 

@@ -103,7 +103,7 @@ _TRANSFER = "0xa9059cbb"
 
 
 def kind_of(tracked: TrackedOrder) -> Kind | None:
-    """Returns the kind of account that can pay the order; None if the wallet has no such kind."""
+    """Returns the kind of wallet account that can pay the order; None if no kind can."""
     return None if tracked.intent is None else KINDS.get(tracked.intent.token_in.kind)
 
 
@@ -198,8 +198,9 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """Has the wallet review and sign the transfer. ``refusal`` returns why the order must not be
-    paid, or None. Raises NotAgreed, NotSignable and WalletError before anything is signed."""
+    """Has the wallet review and sign the transfer that ``promise`` describes. ``refusal`` returns
+    why the order must not be paid, or None. Raises NotAgreed and NotSignable if nothing was signed,
+    and WalletError."""
     seen = over = False
     unseen = 0
 
@@ -239,8 +240,8 @@ async def signed_transfer(
 
 
 class PaymentEntry(ActEntry):
-    """The journal's entry for a payment. ``earlier`` is a payment to continue, None for a new one.
-    A journal failure after the signature is only logged."""
+    """The journal's entry for a payment. ``earlier`` is the operation of the payment to continue,
+    None for a new payment. If the journal fails after the signature, the failure is only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
@@ -251,8 +252,8 @@ class PaymentEntry(ActEntry):
         """True once this run has asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Records that the wallet is being asked to sign. Raises ClaimTaken and JournalUnavailable;
-        in both cases the wallet must not be asked."""
+        """Records that the wallet is about to be asked to sign. If ClaimTaken or JournalUnavailable
+        is raised, the wallet must not be asked."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -294,7 +295,8 @@ _TAKEN_BACK = (
 
 class WalletFunding(Struct, frozen=True):
     """Pays deposits from the wallet. ``look`` shows a review and returns the trader's answer.
-    ``service_clock`` is None if ``clock`` is the service's."""
+    ``current`` returns the newest state of an order. ``service_clock`` is None if ``clock`` is
+    already the service's clock."""
 
     client: WalletClient
     journal: Journal
@@ -313,8 +315,8 @@ class WalletFunding(Struct, frozen=True):
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
     ) -> Outcome:
         """Pays the order's deposit from ``account``, or continues an earlier payment.
-        ``coin_price`` is the native coin's price in USD or None. Raises WalletError before anything
-        is signed."""
+        ``coin_price`` is the native coin's price in USD or None. A WalletError means that this call
+        signed nothing."""
         try:
             ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)
@@ -335,8 +337,8 @@ class WalletFunding(Struct, frozen=True):
             return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
-        """Returns the outcome if the order was or may have been paid; None if it may be paid now.
-        Needs no unlocked keys. Raises WalletError."""
+        """Returns the outcome of an earlier payment that was or may have been made; None if the
+        order may be paid now. Needs no unlocked keys. Raises WalletError."""
         try:
             earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
@@ -349,8 +351,8 @@ class WalletFunding(Struct, frozen=True):
         return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
-        """True if the order's payment was cancelled on its chain; the wallet then signs no second
-        one. Raises WalletError."""
+        """True if the order's payment was cancelled on its chain. The wallet then signs no second
+        payment. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(transaction.executed for transaction in signed)
 
@@ -408,8 +410,9 @@ class WalletFunding(Struct, frozen=True):
     async def _looked(
         self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
     ) -> Agreed | None:
-        """Shows the review and returns the trader's answer. Consent is journaled: from then on a
-        payment may be signed. Raises NotAgreed if the order changed."""
+        """Shows the review and returns the trader's answer. Records a consent in the journal: from
+        then on, a payment may have been signed. Raises NotAgreed if the order can no longer be
+        paid."""
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
@@ -489,8 +492,8 @@ ELSEWHERE = "you: fill it, or pay from another"
 
 
 def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
-    """Returns the outcome worded for a screen. ``faucet`` means that the sandbox's faucet can pay
-    instead, ``unsigned`` that the wallet was not asked to sign."""
+    """Returns the outcome worded for a screen. ``faucet`` is True if the sandbox's faucet can pay
+    instead, ``unsigned`` if the wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
@@ -555,8 +558,8 @@ OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
 
 def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
-    """Returns why the account cannot pay the order, apart from gas; None if no reason is known.
-    ``coin`` is the symbol of the coin for gas."""
+    """Returns why the account cannot pay the order; None if no reason is known. ``coin`` is the
+    symbol of the coin for gas; whether there is enough of it is not calculated."""
     intent, amount = tracked.intent, tracked.order.in_amount
     if intent is None or amount is None:
         return "The order does not say what is to be paid."
@@ -684,8 +687,8 @@ DEPOSIT = SigningKind[TrackedOrder](
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
 ) -> DepositSession:
-    """Begins the session that pays an order. ``asked`` is False for a payment left open. Raises
-    ValueError for an order not confirmed at this desk."""
+    """Begins the session that pays an order. ``asked`` is False if an earlier run left the payment
+    open. Raises ValueError if the order was not confirmed at this desk."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")

@@ -55,8 +55,9 @@ be set to a new amount."""
 
 
 class SwapPlan(Struct, frozen=True):
-    """The steps that a swap needs. ``signatures`` are the kinds of documents to sign, empty if
-    unknown. ``allows`` is False on Solana, where no allowance is needed."""
+    """The steps that a swap needs: the number of ``approvals``, and the kinds of the documents to
+    sign in ``signatures``, empty if unknown. ``allows`` is False on Solana, where no allowance is
+    needed."""
 
     approvals: int = 0
     signatures: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
 
 async def missing_permission(api: PartnerApi, request: ApproveRequest) -> ApproveAnswer:
     """Asks the service which approvals and signatures a swap still needs. Raises ClientError, but
-    never OutcomeUnknown: the request changes nothing."""
+    not OutcomeUnknown, because the request changes nothing."""
     try:
         return await api.dex_approve(request)
     except OutcomeUnknown as lost:
@@ -114,8 +115,8 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """Returns the steps recorded with the first of ``acts``, a swap's operations; None if not
-    recorded."""
+    """Returns the steps of a swap as recorded with its create request, the first of ``acts``.
+    Returns None if no steps were recorded."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 
@@ -125,8 +126,8 @@ class NoDexSwap(ValueError):
 
 
 def promise_of(intent: Intent) -> Promise:
-    """Returns the limits for the wallet agent: the most that a transaction may pay, the least that
-    it must bring. Raises NoDexSwap, and NumberError for too many decimals."""
+    """Returns the limits for the wallet agent: the most that a swap may pay and the least that it
+    must bring. Raises NoDexSwap, and NumberError if an amount has too many decimals."""
     agreed = intent.dex
     if intent.route != "dex" or agreed is None:
         raise NoDexSwap("this was not confirmed as an on-chain swap")
@@ -167,8 +168,8 @@ payee is in the same fields."""
 
 
 def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
-    """Returns the transaction to sign, from an order's metadata. Raises NotThisSwap if unreadable
-    or different from what the user confirmed."""
+    """Returns the transaction to sign, from ``told``, the order's metadata. Raises NotThisSwap if
+    it cannot be read or differs from what the user confirmed."""
     to, data = told.get("to"), told.get("data")
     if not isinstance(to, str) or not isinstance(data, str):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -204,8 +205,8 @@ def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
 
 
 def deadline_of(told: Mapping[str, Any]) -> datetime:
-    """Returns until when the order's transaction can be executed, from its metadata; the latest
-    possible time if not stated."""
+    """Returns the time until which the order's transaction can be executed, from ``told``, the
+    order's metadata. If no time is stated, returns the latest possible one."""
     seconds = whole(told.get("deadline"))
     try:
         if seconds is not None:

@@ -147,7 +147,8 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """Returns where the money is once the transaction is signed: in the wallet until execution."""
+    """Returns the phrase for where the money is after signing: in the wallet until transaction
+    ``hash_`` is executed."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
@@ -192,8 +193,8 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """Carries out a new swap. ``plan`` has the steps shown at confirmation, None if unknown
-        then. Raises NoDexSwap."""
+        """Carries out a new swap. ``plan`` has the steps shown when the user confirmed, None if
+        they were unknown. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -212,7 +213,8 @@ class DexSwapFlow(Struct, frozen=True):
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
-        """Continues a swap that was left open; None if this or another desk is working on it."""
+        """Continues a swap that an earlier run left open and returns its outcome. Returns None if
+        this or another desk is working on it."""
         try:
             if intent.id in self.exchange.running:
                 return None
@@ -237,7 +239,8 @@ class SwapPart(ActEntry):
     """The journal's entry for one transaction or document of a swap."""
 
     def done(self, hash_: str) -> None:
-        """Records the execution, in a new operation if the journal calls the part refused."""
+        """Records that this part was executed. If the journal has the part as refused, a new
+        operation records the execution."""
         with self._ledger.transaction():
             super().done(hash_)
             part = self._act and self._ledger.get(self._act.id)
@@ -269,8 +272,8 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Records the next transaction or document of a swap. Parts that were prepared but never signed
-    are refused first."""
+    """Records the next transaction or document of a swap and returns its operation. Earlier parts
+    that were never signed are first marked as refused."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
@@ -397,8 +400,8 @@ class _Work:
         raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """Returns the order's transaction from the wallet's records; None if none. Raises
-        SwapStopped if it was never sent and is too late now."""
+        """Returns the order's transaction from the wallet's records; None if there is none. Raises
+        SwapStopped if the transaction was never sent and it is too late to send it."""
         kept = [
             transaction
             for transaction in await self._signed(Purpose.SWAP)
@@ -440,8 +443,8 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """Returns the journal's entry for a step, continuing ``part`` from an earlier run unless it
-        is None."""
+        """Returns the journal's entry for a step. The entry continues ``part``, the step's
+        operation of an earlier run; if ``part`` is None, it begins a new operation."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
@@ -456,8 +459,8 @@ class _Work:
     async def _settle(
         self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
     ) -> SignedTransaction:
-        """Sends the transaction and returns it, or its executed replacement, once final. Raises
-        StillOpen if ``until`` passes first, and Refused."""
+        """Sends the transaction and waits until it, or its replacement, is final. Returns the
+        executed one. Raises StillOpen if the time ``until`` passes first, and Refused."""
         part = newest_part(self._ledger, self._intent.id, kind)
         entry = self._entry(kind, {"digest": ""}, part=part)
         return await self._transactor.settle(signed, entry, until=until)
@@ -502,14 +505,14 @@ class _Work:
         return [await self._chain(first) for first in missing.signatures]
 
     def _broken(self, what: str) -> SwapStopped:
-        """Ends a swap for which the service asks the impossible, and returns the exception to
-        raise."""
+        """Ends the swap because the service contradicts itself, and returns the exception to raise.
+        ``what`` describes the contradiction."""
         cause = f"The service contradicts itself: {what}."
         return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """Returns whether a transaction approves or resets an allowance; if the journal lacks its
-        hash, the kind of the newest one."""
+        """Returns the kind of an allowance transaction, ``approve`` or ``reset``. If the journal
+        lacks its hash, returns the kind of the swap's newest allowance transaction."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         parts = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*parts, *approvals)), "approve")
@@ -561,8 +564,8 @@ class _Work:
             requirement = after
 
     async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
-        """Returns the signature of one document, from the journal or new. Raises SwapStopped if the
-        document has changed."""
+        """Returns the signature of one document: from the journal, or a new one. Raises SwapStopped
+        if the document has changed since it was signed."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(requirement)
         before = newest_part(self._ledger, self._intent.id, "sign", name)
@@ -579,8 +582,8 @@ class _Work:
         return _given(requirement, signature.signature)
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
-        """True if another document follows. Raises SwapStopped for contradictory step numbers, and
-        NotThisSwap for an unknown type."""
+        """True if another document follows this one. Raises SwapStopped if the document's step
+        numbers contradict each other, and NotThisSwap if its type is unknown."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -622,8 +625,9 @@ class _Work:
         return replace(self._open(code, cause, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """Returns the outcome after the service refused the report: still open if a transaction was
-        sent. ``confirm`` is the journaled report's id."""
+        """Returns the outcome after the service refused the report of the swap's transaction. The
+        swap stays open if ``hash_``, a sent transaction, is not None. ``confirm`` is the id of the
+        report's operation in the journal."""
         code = refused.code or f"HTTP_{refused.status}"
         cause = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
@@ -696,8 +700,8 @@ class _Work:
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """Refuses the open part of the swap, and the swap. Returns False if the part was done
-        meanwhile."""
+        """Marks the swap and its open part as refused. Returns False if the part was done in the
+        meantime."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -780,8 +784,9 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """Returns the Solana transaction to sign, from an order's metadata in hexadecimal (contract
-    10.8) or base64. Raises NotThisSwap if unreadable or for another account or chain."""
+    """Returns the Solana transaction to sign, from ``told``, the order's metadata, in hexadecimal
+    (contract 10.8) or base64. Raises NotThisSwap if it cannot be read or is for another account or
+    chain."""
     data = told.get("data")
     if not isinstance(data, str) or not data:
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -814,8 +819,8 @@ LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
 class ShownPayload(Struct, frozen=True):
-    """A payload to sign, as printed in JSON. ``value`` is in wei; ``to`` and ``value`` are absent
-    for a document."""
+    """A payload to sign, as it is printed in JSON. ``value`` is in wei. A document has neither
+    ``to`` nor ``value``."""
 
     kind: Literal["transaction", "typedData"]
     purpose: Purpose
@@ -831,8 +836,8 @@ class ShownPayload(Struct, frozen=True):
 
 
 class DryStep(Struct, frozen=True):
-    """A transaction or document that the swap would have signed. Without a ``review``, ``unjudged``
-    says why."""
+    """A transaction or document that the swap would have signed. If ``review`` is None,
+    ``unjudged`` says why."""
 
     name: str
     payload: ShownPayload
@@ -841,8 +846,8 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """The steps of a swap that would be signed. ``unknown`` has sentences on steps not known yet,
-    ``asked`` the requests made to the service."""
+    """The steps of a swap that would be signed. ``unknown`` has sentences about steps that are not
+    known yet. ``asked`` lists the requests that were made to the service."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -870,7 +875,8 @@ class DryRun(Struct, frozen=True):
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
     """Returns the steps that would be signed, without signing or creating anything. Raises
-    ClientError, WalletError, NoDexSwap, and NotThisSwap for a deviating approval."""
+    ClientError, WalletError, NoDexSwap, and NotThisSwap if an approval differs from what the user
+    confirmed."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

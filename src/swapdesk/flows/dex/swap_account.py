@@ -36,7 +36,7 @@ class NoSwapAccount(Exception):
 
 class SwapAccount(Struct, frozen=True):
     """The account that pays a swap. ``balance``, ``coin`` and ``plan`` (the swap's steps) are None
-    until read."""
+    as long as they are not read."""
 
     account: Account
     payee: Account | None
@@ -109,8 +109,8 @@ async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """Adds the steps that the service states for the swap; changes nothing if it does not
-    answer."""
+    """Returns ``found`` with the steps that the service states for the swap; unchanged if the
+    service does not answer."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
     try:

@@ -44,9 +44,9 @@ def flow_steps(
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """Returns the steps of a swap with their states. ``plan`` serves until the journal has one.
-    With ``ended``, the first unfinished step counts as failed. ``allows`` is False if no allowance
-    is needed."""
+    """Returns the steps of a swap with their states. ``plan`` is used until the journal has a plan.
+    If ``ended`` is True, the first unfinished step counts as failed. ``allows`` is False if no
+    allowance is needed."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.
@@ -117,8 +117,8 @@ def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
 
 
 class Swap(Struct, frozen=True):
-    """What a swap's signing session is about. ``plan``, the expected steps, serves until the
-    journal has them; None if unknown."""
+    """What a swap's signing session is about. ``plan`` has the expected steps, None if unknown. It
+    is used until the journal has a plan."""
 
     intent: Intent
     plan: SwapPlan | None = None
@@ -247,7 +247,7 @@ def begin_swap(
     asked: bool = True,
 ) -> SigningSession[Swap]:
     """Begins the session of a swap. ``asked`` is False if an earlier run left the swap open.
-    ``wallet`` names the paying account, if known."""
+    ``wallet`` names the paying account; it is empty if unknown."""
     return running.begin(
         SWAP,
         intent.id,

@@ -62,8 +62,8 @@ def edit(file: Path, line: int | None = None) -> str:
 
 
 def set_aside(path: Path) -> str:
-    """Returns the shell command that moves a file, and those whose names begin like it, into a new
-    directory beside it."""
+    """Returns the shell command that moves a file, and all files whose names begin with its name,
+    into a new directory beside it."""
     # The glob must not match the directory itself.
     names = (f"set-aside-{path.stem}{'' if at == 1 else f'-{at}'}" for at in count(1))
     place = next(one for name in names if not os.path.lexists(one := path.with_name(name)))
@@ -75,8 +75,8 @@ def as_root(command: str) -> str:
 
 
 def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that only its owner has access to a private file or directory. Returns None if nothing
-    is wrong or it does not exist."""
+    """Checks that only the owner has access to a private file, or to a private directory if
+    ``directory`` is True. Returns None if nothing is wrong or ``path`` does not exist."""
     try:
         status = path.lstat()
         refuse_shared(path, status, directory=directory)
@@ -96,8 +96,8 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
 
 
 def written(check: str, path: Path, *, directory: bool = False) -> Finding | None:
-    """Checks that other users cannot write to a file or directory. Returns None if nothing is wrong
-    or it does not exist."""
+    """Checks that other users cannot write to a file, or to a directory if ``directory`` is True.
+    Returns None if nothing is wrong or ``path`` does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:

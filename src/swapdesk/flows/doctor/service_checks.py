@@ -46,8 +46,8 @@ ANSWER_SECONDS = 5.0
 
 
 def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
-    """Checks the run file, in which a sandbox writes its addresses and keys. ``ready`` is its
-    content if the sandbox answers."""
+    """Checks the run file, in which a sandbox writes its addresses and keys. ``ready`` is the
+    file's content, or None if no sandbox answers."""
     file = home.sandbox_run_file
     found = shared("run file", file)
     if found is not None:
@@ -63,8 +63,8 @@ def check_run_file(home: Home, ready: Mapping[str, Any] | None) -> Finding:
 async def check_service(
     settings: Settings, ready: Mapping[str, Any] | None, clock: Clock
 ) -> list[Finding]:
-    """Checks the service, its clock, the credentials and the nodes. ``ready`` is a running
-    sandbox's run file, or None."""
+    """Checks the service, its clock, the credentials and the nodes. ``ready`` is the content of a
+    running sandbox's run file, or None if no sandbox runs."""
     if not settings.live and ready is None:
         return [unchecked("service", "No sandbox runs.")]
     url = settings.url.value if ready is None else str(ready["url"])

@@ -75,8 +75,8 @@ class Triggers:
         self.control: SandboxControl = control
 
     def read_call(self, name: str, text: str | None, given: Mapping[str, Any]) -> FaultDocument:
-        """Returns the fault ``name`` with its options and the target that the user named. Raises
-        FaultRefused for an unknown or unsuitable fault or target."""
+        """Returns the fault ``name`` with its options and the target that ``text`` names, if any.
+        Raises FaultRefused if the fault or the target is unknown or unsuitable."""
         fault = FAULTS.get(name)
         target = None if fault is None or text is None else self._target(fault, text)
         chosen = () if target is None else (SELECTOR_OF[target.kind],)

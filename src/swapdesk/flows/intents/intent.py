@@ -73,8 +73,8 @@ def terms_of(
     *,
     kind: str = "evm",
 ) -> DexTerms:
-    """Returns the terms of an on-chain swap. ``coin_price`` is in US dollars, or None; ``kind`` is
-    the chain's kind."""
+    """Returns the terms of an on-chain swap. ``coin_price`` is the price of the chain's coin in US
+    dollars, or None if unknown; ``kind`` is the chain's kind."""
     # A venue that takes its own fee in the coin takes it together with the bridge's.
     fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
@@ -92,8 +92,8 @@ def least_units(quoted: int, slippage: Decimal) -> int:
 
 
 def gas_bound(price: Decimal | None, kind: str) -> int:
-    """Returns the most that an unquoted transaction may cost for gas, in the coin's smallest unit.
-    ``price`` is in US dollars, or None."""
+    """Returns the most that a transaction without a quote may cost for gas, in the coin's smallest
+    unit. ``price`` is the coin's price in US dollars, or None if unknown."""
     return _gas(None, price, kind)
 
 
@@ -119,7 +119,7 @@ class IntentKind(StrEnum):
 
 
 class TokenFacts(Struct, frozen=True):
-    """What identifies a token when it is confirmed."""
+    """The facts that identify a token in a confirmed intent."""
 
     id: str
     symbol: str
@@ -184,8 +184,8 @@ class Intent(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """A hash that two intents share if they are the same payment: kind, tokens, stated amount,
-        recipient and memo."""
+        """A hash that is equal for two intents if they are the same payment: the same kind, tokens,
+        stated amount, recipient and memo."""
         facts = "\n".join(
             (
                 self.kind,
@@ -218,7 +218,8 @@ def _plain_value(value: Any) -> Any:
 
 
 class DepositRelease(StrEnum):
-    """Whether an order's deposit address may be shown, as journaled."""
+    """Whether an order's deposit address may be shown, and why not. The journal stores these
+    values."""
 
     FOREIGN = "foreign"
     """The order was not confirmed at this desk; the address stays hidden."""
@@ -266,8 +267,8 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """Whether a deposit address may be shown. ``withheld`` is None only if it may; otherwise it
-    says why not."""
+    """Whether a deposit address may be shown. ``withheld`` says why not; None if the address may be
+    shown."""
 
     standing: DepositRelease
     withheld: str | None

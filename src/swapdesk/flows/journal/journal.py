@@ -19,7 +19,7 @@ from swapdesk.wire.orders import Order
 
 
 class Journal:
-    """A profile's journal. ``problem`` says why it cannot be written, or is None."""
+    """A profile's journal. ``problem`` says why it cannot be written; None if it can."""
 
     def __init__(self, file: JournalFile, clock: Clock, service: Clock | None = None) -> None:
         self._file = file
@@ -30,8 +30,8 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
-        """Opens the journal. Orders are dated by the clock ``service``, by default ``clock``.
-        Raises JournalRefused for any other file or a newer version."""
+        """Opens the journal. The clock ``service``, by default ``clock``, dates the orders. Raises
+        JournalRefused if the file is not a journal or has a newer version."""
         return cls(JournalFile.open(path), clock, service)
 
     @property
@@ -44,8 +44,8 @@ class Journal:
         return self._file.version()
 
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
-        """Records a call made by hand as done, with the ``order`` that it created. Returns True if
-        it was not done before."""
+        """Records that a call made by hand is done and created ``order``. Returns True if it was
+        not recorded as done before."""
         with self.ledger.transaction() as db:
             moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
             self.orders.put(db, order, "create")

@@ -29,11 +29,13 @@ from swapdesk.paths import make_directories
 
 
 class JournalUnavailable(Exception):
-    """Raised if the journal cannot be written or read. Send nothing with a side effect then."""
+    """Raised if the journal cannot be written or read. The caller must then send nothing that has a
+    side effect."""
 
 
 class JournalFile:
-    """A connection to the journal file. ``problem`` says why it cannot be written, or is None."""
+    """A connection to the journal file. ``problem`` says why it cannot be written; None if it
+    can."""
 
     def __init__(
         self, connection: sqlite3.Connection | None, problem: str | None, path: Path | None = None
@@ -45,8 +47,9 @@ class JournalFile:
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
-        """Opens, creates or migrates the file. An unusable file is left untouched, with a
-        ``problem``. Raises JournalRefused for any other file or a newer version."""
+        """Opens, creates or migrates the file. If that fails, the file stays untouched and
+        ``problem`` says why. Raises JournalRefused if the file is not a journal or has a newer
+        version."""
         try:
             return cls(_opened(path), None, path)
         except JournalUnavailable as problem:
@@ -55,7 +58,8 @@ class JournalFile:
             return cls(None, f"{path.name}: {error}")
 
     def second_connection(self) -> JournalFile:
-        """Returns another connection for another thread; its ``problem`` says why it failed."""
+        """Returns another connection for another thread. If it cannot be opened, its ``problem``
+        says why."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)
         try:
@@ -74,8 +78,8 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Makes a ``with`` block one transaction, or a part of that of an enclosing ``write``.
-        Raises JournalUnavailable."""
+        """Returns a context manager whose block is one transaction, or a part of the transaction of
+        an enclosing ``write`` block. May raise JournalUnavailable."""
         with self._one_at_a_time:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")
@@ -149,8 +153,8 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    """Switches to SQLite's write-ahead log. Repeated, because SQLite refuses at once while another
-    process switches."""
+    """Switches the database to SQLite's write-ahead log. Tries several times, because SQLite
+    refuses while another process does the same."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

@@ -38,8 +38,8 @@ OLD_TABLES = {
 
 
 def fill(db: sqlite3.Connection) -> None:
-    """Copies the old tables into the new ones, in the caller's transaction. Raises
-    sqlite3.Error."""
+    """Copies the contents of a journal's old tables into the new ones, in the caller's transaction.
+    Raises sqlite3.Error."""
     there = tables_of(db)
     missing = {name: columns for name, columns in OLD_TABLES.items() if name not in there}
     for name, columns in missing.items():

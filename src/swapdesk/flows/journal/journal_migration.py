@@ -154,8 +154,8 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
-    """Migrates a journal to this version, or creates a new one. On failure the file stays as it
-    was; raises JournalRefused, or for a new file OSError or sqlite3.Error."""
+    """Migrates a journal to this version, or creates a new one. If that fails, the file stays as it
+    was. May raise JournalRefused, and for a new file also OSError or sqlite3.Error."""
     before = version_of(db)
     if before == SCHEMA_VERSION:
         return
@@ -214,7 +214,8 @@ def _run(db: sqlite3.Connection, statements: str) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Copies the last committed state beside the file. The caller holds the write lock."""
+    """Copies the journal's last committed state to a file beside it. The caller holds the write
+    lock."""
     kept = copy_name(path, version)
     part = kept.with_name(f".{kept.name}.part")
     part.unlink(missing_ok=True)

@@ -102,7 +102,7 @@ class Operation(Struct, frozen=True):
 
 
 class ClaimTaken(Exception):
-    """Raised if the operation ``holder`` has the same claim, so that it may have made the same
+    """Raised if another operation, ``holder``, already has the claim and may have made the same
     payment. Do not pay again."""
 
     def __init__(self, holder: Operation) -> None:
@@ -111,8 +111,8 @@ class ClaimTaken(Exception):
 
 
 class Ledger:
-    """Reads and writes operations. Every method raises JournalUnavailable; do nothing with a side
-    effect then."""
+    """Reads and writes operations. Every method may raise JournalUnavailable; the caller must then
+    do nothing that has a side effect."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -137,8 +137,8 @@ class Ledger:
         state: State = State.PREPARED,
         **result: Any,
     ) -> Operation:
-        """Commits a new operation, before its side effect. Raises ClaimTaken if another one holds
-        ``claim`` (the name of a payment)."""
+        """Commits a new operation. Call it before the side effect. Raises ClaimTaken if another
+        operation already holds ``claim`` (the name of a payment)."""
         now = self._clock.now()
         at = rfc3339(now)
         left, ended = state is not State.PREPARED, state in (State.DONE, State.REFUSED)
@@ -193,8 +193,8 @@ class Ledger:
         **result: Any,
     ) -> bool:
         """Changes an operation's state if ``MAY_FOLLOW`` and ``among`` permit it; returns True if
-        it changed. Facts in ``result`` are added, and None erases nothing; ``code`` is always
-        replaced."""
+        the state changed. Facts in ``result`` are added, but a None erases nothing. ``code`` always
+        replaces the old code."""
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 
@@ -221,8 +221,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> bool:
-        """Adds facts to an operation's result. Returns False, and changes nothing, if its state is
-        not in ``among``. ``code`` None keeps the code."""
+        """Adds facts to an operation's result. Returns False, and changes nothing, if the
+        operation's state is not in ``among``. If ``code`` is None, the old code stays."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
@@ -234,8 +234,8 @@ class Ledger:
             return changed.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
-        """Makes ``parent`` continue an operation of unknown outcome whose own parent has ended.
-        Returns True if it did."""
+        """Moves an operation of unknown outcome to a new ``parent``, if its old parent has ended.
+        Returns True if it was moved."""
         with self._file.write() as db:
             given = db.execute(
                 "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
@@ -246,8 +246,8 @@ class Ledger:
             return given.rowcount == 1
 
     def free(self, claim: str) -> None:
-        """Removes a claim (the name of a payment) from its operation if that is done, so that the
-        same payment can be requested again."""
+        """Removes a claim (the name of a payment) if the operation that holds it is done. The same
+        payment can then be requested again."""
         with self._file.write() as db:
             db.execute(
                 "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",
@@ -255,8 +255,8 @@ class Ledger:
             )
 
     def take_over(self, id: str) -> bool:  # noqa: A002
-        """Makes this process the owner. Returns False if the owner still runs, or without such an
-        operation."""
+        """Makes this process the owner of an operation. Returns False if the present owner still
+        runs, or if there is no such operation."""
         with self._file.write() as db:
             row = db.execute(
                 "SELECT owner_pid, owner_start FROM operation WHERE id = ?", (id,)
@@ -271,8 +271,8 @@ class Ledger:
             return True
 
     def mark(self, condition: str, *values: object) -> str | None:
-        """Returns a text that changes with the state or result of the operations under an SQL
-        condition; None if there are none."""
+        """Returns a text that changes with the state or result of the operations that meet an SQL
+        condition; None if no operation meets it."""
         rows = self._file.read(
             "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
             f" sent_at, '')) AS mark FROM operation WHERE {condition}",
@@ -288,15 +288,15 @@ class Ledger:
         return next(iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)), None)
 
     def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
-        """Returns the children of an operation, oldest first, of the given kinds if any."""
+        """Returns the children of an operation, oldest first. If ``kinds`` are given, only children
+        of these kinds are returned."""
         if not kinds:
             return self.where("parent = ?", parent)
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
     def subjects(self, kind: Kind) -> set[str]:
-        """Returns the ids of the orders or groups that operations of this kind are about, as far as
-        known."""
+        """Returns the known ids of the orders or groups that operations of this kind are about."""
         rows = self._file.read(
             f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
             (),

@@ -100,8 +100,8 @@ class OrderHistoryLog:
         ]
 
     def deposit_seen(self, service_id: str) -> datetime | None:
-        """Returns when the service, or else this desk, detected an order's deposit. None if there
-        is none, or if the desk first saw the order later."""
+        """Returns when the service, or else this desk, detected an order's deposit. None if no
+        deposit was detected, or if this desk first saw the order after that."""
         rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
         if not rows:
             return None
@@ -150,8 +150,8 @@ SHORTEST_PREFIX = 4
 
 
 class PaidRecipient(NamedTuple):
-    """A recipient that this desk's orders paid: how often, and when last. ``last`` may be unknown
-    (None)."""
+    """A recipient that orders of this desk paid, with the number of payments and the time of the
+    last one. ``last`` is None if that time is unknown."""
 
     address: str
     times: int
@@ -171,21 +171,22 @@ class OrderLog:
         self.history = OrderHistoryLog(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
-        """Commits new states of orders: each the order, its source, and whether the service
-        confirmed its end."""
+        """Commits new states of orders. Each element is an order, its source, and whether the
+        service confirmed that the order has ended."""
         with self._file.write() as db:
             for order, source, ended in orders:
                 self.put(db, order, source, ended=ended)
 
     def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
-        """Changes whether an order's deposit address may be shown, as ``MAY_FOLLOW`` allows.
-        Returns the result."""
+        """Changes whether an order's deposit address may be shown, if ``MAY_FOLLOW`` allows the
+        change. Returns the verdict that holds afterwards."""
         with self._file.write() as db:
             return self._settle(db, service_id, verdict)
 
     def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """Records that the user accepts a lower output, in the token bought. Releases the deposit
-        address if it was hidden for that reason."""
+        """Releases a deposit address that was hidden because of a lower output, and records that
+        the user accepts ``out_amount`` of the token bought. Returns the verdict that holds
+        afterwards."""
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
@@ -193,21 +194,22 @@ class OrderLog:
             return stands
 
     def put_away(self, service_id: str, trouble: str | None) -> None:
-        """Marks an order as dealt with. ``trouble`` is its failure's code; another failure ends the
-        mark. None removes it."""
+        """Marks an order as dealt with. ``trouble`` is the code of its failure; a different failure
+        ends the mark. If ``trouble`` is None, the mark is removed."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
 
     def away(self) -> dict[str, str]:
-        """Returns the orders marked as dealt with: by id, the code of the failure then."""
+        """Returns the orders marked as dealt with: each order's id, and the code of its failure
+        when it was marked."""
         rows = self._file.read(
             "SELECT service_id, put_away FROM orders WHERE put_away IS NOT NULL", ()
         )
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """Records a payment to an order's deposit address, read from a chain. One seen in a block
-        is not replaced by an answer without a block."""
+        """Records a payment to an order's deposit address, read from a chain. A recorded payment
+        that is in a block is not replaced by one without a block."""
         with self._file.write() as db:
             rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
             payments = _payments(row["payments"] if (row := rows.fetchone()) else None)
@@ -225,7 +227,8 @@ class OrderLog:
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
     def each(self, among: str = "") -> Iterator[TrackedOrder]:
-        """Yields the known orders, newest first, or those that the SQL query ``among`` selects."""
+        """Yields the known orders, newest first. ``among`` is an SQL query for the numbers of the
+        orders to include; empty means all."""
         before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
             f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
@@ -239,14 +242,15 @@ class OrderLog:
         return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
     def unrepeated(self) -> Iterator[TrackedOrder]:
-        """Yields the orders created here that the service has not returned in a second answer."""
+        """Yields the orders created here that the service has not yet returned a second time."""
         return self.each(
             f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
             " AND operation > ''"
         )
 
     def verdict(self, service_id: str) -> ReleaseVerdict | None:
-        """Returns the release of an order; None if the journal does not contain the order."""
+        """Returns whether an order's deposit address may be shown; None if the journal does not
+        contain the order."""
         rows = self._file.read(
             "SELECT standing, withheld FROM orders WHERE service_id = ?", (service_id,)
         )
@@ -272,7 +276,7 @@ class OrderLog:
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Maps each word that begins exactly one order id to that id."""
+        """Returns the complete order id for each word that is the beginning of exactly one id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
@@ -285,8 +289,7 @@ class OrderLog:
         )
 
     def of_others(self, intent_id: str) -> set[str]:
-        """Returns the ids of all orders that were created from an intent other than
-        ``intent_id``."""
+        """Returns the ids of the orders that were created from any intent except ``intent_id``."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > '' AND operation != ?", intent_id
         )
@@ -304,14 +307,14 @@ class OrderLog:
         )
 
     def released_deposits(self) -> frozenset[tuple[str, str]]:
-        """Returns the deposit addresses that this desk has verified, as (kind of chain, address).
-        All others are known only from the service."""
+        """Returns the deposit addresses that this desk has verified, as (kind of chain,
+        address)."""
         rows = self._file.read(_RELEASED, ())
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Returns the recipients of completed orders. An order counts only if it was confirmed here
-        and paid the confirmed recipient."""
+        """Returns the recipients of completed orders. An order counts only if it was confirmed at
+        this desk and paid the confirmed recipient."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
@@ -322,7 +325,7 @@ class OrderLog:
         ]
 
     def named(self, part: str) -> set[str]:
-        """Returns the ids of orders with ``part`` in an address, hash or request id, in any
+        """Returns the ids of orders with ``part`` in an address, hash or request id, ignoring
         case."""
         return self._ids(_NAMED, part.lower())
 
@@ -332,8 +335,8 @@ class OrderLog:
         return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
-        """Returns the orders with an amount between ``least`` and ``most``, in any token. Compared
-        as floats: the caller must compare exactly."""
+        """Returns the orders with an amount between ``least`` and ``most``, in any token. The
+        bounds are compared as floats, so the caller must check the exact amounts."""
         # The bounds are compared as floating numbers; who asks compares the amounts themselves.
         rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
         return [
@@ -343,8 +346,8 @@ class OrderLog:
     # What was sent for them
 
     def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
-        """Returns an order's transactions: approvals and swap, bundles, deposits, each oldest
-        first."""
+        """Returns an order's transactions: first approvals and the swap, then bundles, then
+        deposits, each group with the oldest first."""
         return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
 
     def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:
@@ -352,8 +355,8 @@ class OrderLog:
         return self._transactions(_ALL, "IS NOT NULL")
 
     def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
-        """Returns the transactions with which this desk paid these orders singly, not as part of a
-        bundle."""
+        """Returns, by order id, the transactions with which this desk paid the deposit of a single
+        order. Bundles are left out."""
         those = "IN (SELECT value FROM json_each(?1))"
         return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
 
@@ -370,8 +373,8 @@ class OrderLog:
         ended: bool = False,
     ) -> ReleaseVerdict:
         """Writes a state of an order in the caller's transaction; returns whether its deposit
-        address may be shown. A state with another amount or address only enters the history, and
-        hides the deposit address for good."""
+        address may be shown. If the amount or address has changed, the state only enters the
+        history, and the deposit address is hidden for good."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())

@@ -126,7 +126,8 @@ def counted(number: int, noun: str) -> str:
 
 @_or_nothing
 def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
-    """Like :func:`table_amount`, with at most six decimals and without trailing zeros."""
+    """Returns the amount like :func:`table_amount`, but with at most six decimals and without
+    trailing zeros."""
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
@@ -170,7 +171,8 @@ def usd(value: Decimal) -> str:
 
 @_or_nothing
 def usd_market(value: Decimal) -> str:
-    """Returns US dollars in short, such as ``$61.8B``; below 1,000 as :func:`usd`."""
+    """Returns an amount in US dollars in short form, such as ``$61.8B``; below 1,000 in the form of
+    :func:`usd`."""
     size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
@@ -215,8 +217,8 @@ def align_on_point(texts: Sequence[str]) -> list[str]:
 
 
 def split_at_point(text: str) -> tuple[str, str, bool]:
-    """Returns the text before the decimal point, the rest, and whether there is a digit. Without
-    one, all is the first value."""
+    """Returns the text before the decimal point, the rest, and whether the text contains a digit.
+    If it does not, the first value is the whole text."""
     if not any(char.isdigit() for char in text):
         return text, "", False
     whole, point, rest = text.partition(".")
@@ -237,8 +239,8 @@ def _plus(value: Decimal, size: str) -> str:
 
 
 class Elapsed(Struct, frozen=True):
-    """How long something has taken beside the expected time. ``short`` fits a narrow column;
-    ``late`` means overdue."""
+    """The time that something has taken, beside the expected time. ``short`` is a text for a narrow
+    column; ``late`` means overdue."""
 
     text: str
     short: str
@@ -273,8 +275,8 @@ def expected_minutes(minutes: Decimal | float | None) -> str:
 
 
 def elapsed(seconds: float, expected_seconds: float | None = None) -> Elapsed:
-    """Returns the time passed beside the expected one, ``19m of ~27m``, or only the excess, ``27m
-    over``."""
+    """Returns the time passed beside the expected time, such as ``19m of ~27m``. After the expected
+    time, returns only the excess, such as ``27m over``."""
     passed = _floored(seconds)
     if expected_seconds is None:
         return Elapsed(passed, passed, late=False)

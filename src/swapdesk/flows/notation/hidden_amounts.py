@@ -41,8 +41,8 @@ Known = Callable[[str], bool]
 
 
 def unknown(word: str) -> bool:
-    """Returns False for every word. For callers of :func:`hide_numbers` that know no token
-    symbols."""
+    """Returns False for every word. Callers of :func:`hide_numbers` that know no token symbols use
+    it."""
     return False
 
 
@@ -59,8 +59,8 @@ def hide_named_amounts(text: str) -> str:
 
 
 def hide_numbers(text: str, is_symbol: Known = unknown) -> str:
-    """Replaces each character of the amounts in a text by ``HIDDEN``: of numbers like ``$5`` or
-    ``0.5``, and of those before a token's symbol."""
+    """Replaces each character of an amount by ``HIDDEN``. Amounts are numbers like ``$5`` or
+    ``0.5``, and numbers before a token's symbol."""
     return _NUMBER.sub(lambda match: _amount(match, is_symbol), text)
 
 

@@ -33,8 +33,8 @@ _PAYS = frozenset({"deposit", "bundle"})
 
 
 def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
-    """Returns the newest payment of the order's deposit that this desk sent and that did not fail,
-    or None."""
+    """Returns the newest payment of the order's deposit in ``made`` that this desk sent and that
+    did not fail; None if there is none."""
     return next(
         (sent for sent in made[::-1] if sent.own and sent.role in _PAYS and sent.fate != "failed"),
         None,
@@ -42,22 +42,22 @@ def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit transaction that the service names or once named; None if it
-    never did."""
+    """Returns the hash of the deposit transaction that the service names or once named; None if the
+    service has never named a deposit."""
     named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of this desk's deposit transaction, or else of the one that the service
-    names; None if neither is known."""
+    """Returns the hash of this desk's deposit transaction or, if there is none, of the transaction
+    that the service names; None if neither is known."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
 
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """Returns the hash of the deposit that the service names, if this desk sent another one;
-    otherwise None."""
+    """Returns the hash of the deposit that the service names, if it is not the deposit that this
+    desk sent; otherwise None."""
     own, named = own_payment(made), named_deposit(order, made)
     if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None
@@ -91,7 +91,7 @@ class DepositDestination(Struct, frozen=True):
 def deposit_destination(
     tracked: TrackedOrder, made: Sequence[OrderTransaction]
 ) -> DepositDestination | None:
-    """Returns where the deposit went. None for a DEX swap, if no deposit is known, and if its
+    """Returns where the deposit went. None for a DEX swap, if no deposit is known, or if its
     address is withheld or unknown."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)
@@ -114,7 +114,7 @@ _WIDE = Context(prec=200)
 
 class PayableAmount(Struct, frozen=True):
     """The amount to send for an order. ``exact`` is the number, ``shown`` its text with grouped
-    digits. ``note`` is why it differs from the service's amount, or None."""
+    digits. ``note`` says why it differs from the service's amount; None if it does not."""
 
     exact: Decimal
     shown: str
@@ -169,8 +169,8 @@ def symbol_to_pay(tracked: TrackedOrder) -> str:
 def deposit_known(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> PaidOnChain | None:
-    """Returns the deposit as chains show it: one sum of payments that were looked up and of this
-    desk's own confirmed payment. None if no chain shows it. The service does not report what
+    """Returns the deposit as chains show it: the payments that were looked up and this desk's own
+    confirmed payment, added up. None if no chain shows a payment. The service does not report what
     arrived (contract 8.1)."""
     own = own_payment(made) if made else tracked.own_payment
     if own is None or own.fate != "confirmed" or own.by == "faucet":
@@ -216,8 +216,8 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """Returns whether a list marks the order's amount as "asked for", because another one is known
-    or suspected to have arrived."""
+    """Returns whether a list marks the order's amount as "asked for", because a different amount or
+    token is known or suspected to have arrived."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)

@@ -46,8 +46,8 @@ Made = Mapping[str, Sequence[OrderTransaction]]
 
 
 def export_rows(orders: Iterable[TrackedOrder], now: datetime, made: Made) -> list[dict[str, Any]]:
-    """Returns one flat row for each order, by the names of :data:`COLUMNS`. Amounts are Decimals,
-    times aware datetimes."""
+    """Returns one flat row for each order, with :data:`COLUMNS` as keys. Amounts are Decimals,
+    times are aware datetimes. ``made`` has the transactions of the orders."""
     return [_row(tracked, now, made.get(tracked.service_id, ())) for tracked in orders]
 
 
@@ -68,8 +68,8 @@ def export_name(now: datetime, form: ExportForm) -> str:
 
 
 def write_export(first: Path, content: bytes) -> Path:
-    """Writes a new file with mode 0600 and returns its path: ``first``, with a number if that is
-    taken. Raises OSError."""
+    """Writes a new file with mode 0600 and returns its path: ``first`` or, if that name is taken,
+    the same name with a number. Raises OSError."""
     first.parent.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         path = first if not number else first.with_name(f"{first.stem}-{number}{first.suffix}")
@@ -98,8 +98,8 @@ def write_export_file(path: Path, content: bytes) -> None:
 
 
 def export_directory(home: Home, person: Path) -> Path:
-    """Returns the directory for exports: ``Downloads`` in the home directory ``person``, or else
-    ``exports`` in the desk's data directory."""
+    """Returns the directory for exports: ``Downloads`` in the user's home directory ``person`` or,
+    if it is missing or ``SWAPDESK_HOME`` is set, ``exports`` in the desk's data directory."""
     downloads = person / "Downloads"
     own = home.config == home.data
     return downloads if downloads.is_dir() and not own else home.data / "exports"
@@ -197,8 +197,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def csv_cell(value: Any) -> str:
-    """Returns a value as the text of a CSV cell: a Decimal with all digits, a time in ISO 8601, a
-    text made :func:`inert`."""
+    """Returns a value as the text of a CSV cell: a Decimal with all digits, a time in ISO 8601,
+    other values as a text that :func:`inert` has made safe."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -68,8 +68,8 @@ def route_of(order: Order) -> RouteType:
 
 
 def deposit_arrived(order: Order) -> bool:
-    """Returns whether the service reports that the deposit arrived, by the displayed state, a leg,
-    or the hash of a payout or refund."""
+    """Returns whether the displayed state, a leg, or the hash of a payout or refund shows that the
+    deposit arrived."""
     traces = order.action_required or order.refund_hash or order.out_transaction_out_hash
     paid = display_of(order) in _PAID or second_leg_paid(order)
     return paid or bool(traces) or order.in_status in _ARRIVED
@@ -82,7 +82,8 @@ def on_hold(order: Order) -> bool:
 
 
 def second_leg_paid(order: Order) -> bool:
-    """Returns whether the payout leg no longer waits. An unknown status counts as waiting."""
+    """Returns whether the second leg (the payout) no longer waits for its money. An unknown status
+    counts as waiting."""
     return order.out_status in _PAST_WAITING
 
 
@@ -117,9 +118,9 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
-    """Returns by how many percent the payout differs from the quoted amount, if by more than
-    ``NOTICED``; otherwise None. None also before the deposit arrived, after a failure or refund,
-    and if another provider took over."""
+    """Returns by how many percent the payout differs from the quoted amount. None if by no more
+    than ``NOTICED``, before the deposit arrived, after a failure or refund, or if another provider
+    took over."""
     against = against_promise(order, intent)
     moved = deposit_arrived(order) and not order.rerouted
     known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
@@ -128,8 +129,8 @@ def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def deposit_doubted(order: Order, intent: Intent | None) -> bool:
-    """Returns whether the payout or refund suggests that not the requested amount arrived. The
-    service does not report what arrived (contract 8.1). False for a DEX swap."""
+    """Returns whether the payout or refund suggests that a different amount arrived than the order
+    asked for. The service does not report what arrived (contract 8.1). False for a DEX swap."""
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:
@@ -141,15 +142,15 @@ def deposit_doubted(order: Order, intent: Intent | None) -> bool:
 
 def kept_by_provider(order: Order) -> Decimal | None:
     """Returns by how much the refund is below the amount that the order asked for, never negative.
-    None if the service does not name both."""
+    None if the service does not state both amounts."""
     if order.refund_amount is None or order.in_amount is None:
         return None
     return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
 
 
 def refund_chain(order: Order) -> str:
-    """Returns the chain of the refund: the full name if it is the sent token's chain, otherwise the
-    service's name for it, which may be empty."""
+    """Returns the full name of the refund's chain if it is the chain of the sent token; otherwise
+    the service's name for the chain, which may be empty."""
     named, token = order.refund_chain, order.in_token
     if named and token is not None and named in (token.chain, token.chain_data.short_name):
         return token.chain_data.name
@@ -205,8 +206,9 @@ def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
 
 
 def send_label(order: Order, outcome: ProceedsOutcome) -> str:
-    """Returns the label of an order's amount to send. After the deposit it is ``Asked for``,
-    because the service does not say how much arrived (contract 8.1), except for a DEX swap."""
+    """Returns the label of an order's amount to send. Once the deposit arrived, the label is
+    ``Asked for``, because the service does not say how much arrived (contract 8.1). For a DEX swap
+    it is then ``You sent``."""
     if deposit_arrived(order):
         return "You sent" if order.is_dex else "Asked for"
     return "You were to send" if outcome == "missed" else "You send"
@@ -236,6 +238,6 @@ _NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
 def shown_order(order: Order, *, withheld: str | None) -> Order:
-    """Returns ``order``, without its deposit address and memo if ``withheld``, the reason to hide
-    them, is given."""
+    """Returns ``order`` as it may be shown: without deposit address and memo if ``withheld``, the
+    reason to hide them, is not None."""
     return order if withheld is None else order.model_copy(update=_NOWHERE)

@@ -37,7 +37,8 @@ def happened(order: Order, seen: datetime) -> datetime:
 
 
 class LegStep(Struct, frozen=True):
-    """A step in the progress of a leg. A future time is the service's estimate; None is unknown."""
+    """A step in the progress of a leg. A future time ``at`` is the service's estimate; None means
+    that the time is unknown."""
 
     mark: StepMark
     at: datetime | None
@@ -82,7 +83,8 @@ def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
     """Returns the legs (exchanges) of an order: two if it is private, otherwise one. ``seen`` are
-    its states in the journal."""
+    its states in the journal. ``payee`` is what the texts call the recipient; None means "the
+    recipient"."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
@@ -200,9 +202,9 @@ _LINKS = frozenset({"hash_url"})
 
 
 class Update(Struct, frozen=True):
-    """An update of an order. ``at`` is when this desk received it (printed as ``seen``), and
-    ``happened`` is when the order changed by the service's time (printed as ``at``). ``changed``
-    lists the changed fields with their values."""
+    """An update of an order. ``at`` is when this desk received it (printed as ``seen``).
+    ``happened`` is the service's time of the change (printed as ``at``). ``changed`` lists the
+    changed fields with their values."""
 
     PRINTED: ClassVar = {
         "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",

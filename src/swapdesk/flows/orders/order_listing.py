@@ -48,8 +48,8 @@ Test = Callable[[_Looked], bool]
 
 
 class FilterLine(Struct, frozen=True):
-    """A parsed filter line. An empty one keeps every order. Only the result of :meth:`looked_up`
-    also searches the journal and the address book."""
+    """A parsed filter line. An empty line keeps every order. The journal and the address book are
+    searched only after :meth:`looked_up`."""
 
     text: str
     tests: tuple[Test, ...]
@@ -63,8 +63,9 @@ class FilterLine(Struct, frozen=True):
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
     ) -> FilterLine:
-        """Returns the filter with two more sources: ``named`` returns ids of orders that the
-        journal finds for a word, ``names`` the address book's names by address."""
+        """Returns the filter extended by two sources. ``named`` returns the ids of the orders that
+        the journal finds for a word. ``names`` maps addresses to their names in the address
+        book."""
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
@@ -173,7 +174,8 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Group(StrEnum):
-    """A group of orders in a list, with its label. The members are in the order of the screen."""
+    """A group of orders in a list, with its label. The members are in the sequence in which the
+    screen shows them."""
 
     NEEDS_YOU = "Needs you"
     """Orders that ended while money is stuck, which stays where it is until the user acts."""

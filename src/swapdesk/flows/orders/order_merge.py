@@ -94,9 +94,9 @@ _BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
 
 
 def display_of(order: Order) -> str | None:
-    """Returns the displayed state: ``displayStatus`` if this desk knows it, else the one that
-    follows from ``status`` and legs (contract 8.19), else the unknown value. None if the service
-    sent neither."""
+    """Returns the displayed state: ``displayStatus`` if this desk knows the value, else the state
+    that ``status`` and the legs imply (contract 8.19), else the unknown value. None if the service
+    sent no state."""
     shown, status = order.display_status, order.status
     if shown in _KNOWN or status is None:
         return shown
@@ -119,9 +119,9 @@ def ended(display: str | None) -> bool:
 
 
 def may_follow(before: str | None, after: str | None) -> bool:
-    """Returns whether the state ``after`` may be shown once ``before`` was. Progress never goes
-    back. An unknown state replaces only a missing, unknown or waiting one: nobody may pay an order
-    in an unknown state."""
+    """Returns whether an order shown in state ``before`` may be shown in state ``after`` next.
+    Progress never goes back. An unknown state may replace only a missing state, an unknown state,
+    or waiting for the deposit."""
     if before is None or before == after:
         return True
     if before in _AFTER_END:
@@ -136,8 +136,9 @@ def may_follow(before: str | None, after: str | None) -> bool:
 
 
 def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
-    """Returns ``known`` updated by the newly received ``seen``, or None if nothing changes. Fields
-    in :data:`PINNED`, such as what to pay and who receives it, never change once known."""
+    """Returns ``known`` updated by the newly received ``seen``; None if nothing changes. Fields in
+    :data:`PINNED`, such as what to pay and who receives it, never change once known. ``others`` is
+    the result of :func:`other_objects`, if already computed."""
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
@@ -174,8 +175,8 @@ def _older(seen: Order, known: Order) -> bool:
 
 
 def other_objects(known: Order, seen: Order) -> list[str]:
-    """Returns the names of the fields whose values are different objects in the two orders, though
-    these may be equal."""
+    """Returns the names of the fields that do not hold the same object in both orders. The objects
+    may still be equal."""
     are = seen.__dict__
     return [name for name, were in known.__dict__.items() if are[name] is not were]
 
@@ -264,8 +265,8 @@ def linked_deposit(order: Order) -> str | None:
 
 
 def newly_linked_deposit(known: Order | None, seen: Order) -> str | None:
-    """Returns :func:`linked_deposit` of ``seen`` if its link differs from that of ``known``; None
-    otherwise."""
+    """Returns :func:`linked_deposit` of ``seen`` if the explorer link of ``seen`` is not that of
+    ``known``; otherwise None."""
     if known is not None and known.hash_url == seen.hash_url and known.in_token is not None:
         return None
     return linked_deposit(seen)
@@ -282,8 +283,8 @@ _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 
 def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
     """Returns whether two states of an order under way differ only in :data:`FIGURES` (estimates
-    and times). False while the order waits, because the estimate decides whether its address may be
-    shown, and after its end."""
+    and times). False before the deposit and after the end. ``others`` is the result of
+    :func:`other_objects`, if already computed."""
     if display_of(seen) not in _UNDER_WAY:
         return False
     were, are = known.__dict__, seen.__dict__

@@ -54,8 +54,8 @@ def _becomes(tracked: TrackedOrder) -> str:
 
 
 def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
-    """Returns ``0.5 BTC → 14.524108 ETH`` in parts, each with True if it is an amount. If no payout
-    will come, the text says what was expected or came back."""
+    """Returns ``0.5 BTC → 14.524108 ETH`` in parts, each with True if it is an amount. Without a
+    payout, the text says what was expected or what came back."""
     result = tracked.proceeds
     asked = " asked for" if asked_only(tracked) else ""
     paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {tracked.symbols[0]}", True)
@@ -74,8 +74,8 @@ def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
 
 
 def created_words(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> str:
-    """Returns when the order was created and how long it takes: ``created 13:21:40 · 41m, 27m over
-    the expected time``."""
+    """Returns when the order was created and how much time it has taken or has left: ``created
+    13:21:40 · 41m, 27m over the expected time``."""
     created = tracked.order.created
     parts = []
     if created is not None:

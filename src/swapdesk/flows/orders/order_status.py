@@ -113,7 +113,7 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What an order means at one moment, in texts filled in with facts of the order."""
+    """What an order means at one moment, as texts that contain the facts of the order."""
 
     situation: Situation
     """The row whose texts are used: ``SITUATIONS["held"]``."""
@@ -191,8 +191,8 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def yours(self) -> bool:
-        """True if the user acts next, also on an ended order with stuck money. False once the user
-        marked the order as dealt with."""
+        """True if the user acts next. An ended order counts only if its money is stuck, until the
+        user has marked the order as dealt with."""
         owed = not self.ended or self.reported in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
@@ -207,8 +207,8 @@ class OrderStatus(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Who acts next, in a few words: ``you: write to support``, or ``the second exchange, ~8m``
-        with an expected time."""
+        """Who acts next, in a few words: ``you: write to support`` or, if a duration is expected,
+        ``the second exchange, ~8m``."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
         # Before a deadline the expected time counts from a payment which nobody has seen yet.
@@ -226,7 +226,7 @@ def order_status(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderStatus:
     """Returns what an order means at ``now`` (the desk's clock). ``made`` are its transactions in
-    the journal; if empty, the payment in ``tracked`` counts."""
+    the journal. If ``made`` is empty, this desk's payment is taken from ``tracked``."""
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
     status = _reported(order, intent, now, deposit, tracked.begun)
@@ -290,26 +290,27 @@ def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> Or
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
-    """Returns what the service's state alone means. ``intent`` is what the user confirmed; None if
-    the order was not confirmed here."""
+    """Returns what the service's state means, without what else this desk knows. ``intent`` is what
+    the user confirmed; None if the order was not confirmed here."""
     return _reported(order, intent, now)
 
 
 def cause_of(order: Order) -> str:
-    """Returns what happened, by the service's state, as a sentence that stays true at any time."""
+    """Returns what happened, judged only by the service's state, as a sentence that stays true at
+    any time."""
     return f"{reported_status(order, now=datetime.max.replace(tzinfo=UTC)).cause}."
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Returns who acts next, and how, on an order whose deposit address may not be shown yet: the
-    service has to assign it, or to repeat it."""
+    """Returns who acts next, and how, on an order whose deposit address may not be shown yet. The
+    service still has to assign the address or to repeat it."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
-    """Returns the order's time at ``now`` from an earlier ``status``. None if the status must be
-    computed again."""
+    """Returns the time to show for the order at ``now``, derived from an earlier ``status``. None
+    if the status itself must be computed again."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
@@ -327,8 +328,8 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """Returns ``money``, a sentence that says where the money is, up to its first condition: ``in
-    your wallet.``"""
+    """Returns the beginning of ``money`` (a sentence that says where the money is) without the
+    conditions that follow: ``in your wallet.``"""
     for rest in (", if ", ", after ", "; ", " on the chain it came from"):
         head, separator, _ = money.partition(rest)
         if separator:
@@ -609,9 +610,8 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """Returns how much less than the deposit was refunded, as the end of a sentence; empty if
-    nothing is missing. If no chain shows the deposit, it does not claim that the provider kept the
-    difference."""
+    """Returns the missing part of a refund as the end of a sentence; empty if nothing is missing.
+    The sentence blames the provider only if a chain shows the deposit."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"

@@ -41,9 +41,8 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """A transaction of an order. If it is a bundle (one payment for many orders), ``address`` is
-    the address to which it paid this order's deposit. None stands for the deposit address stated in
-    the order."""
+    """A transaction of an order. For a bundle (one payment for many orders), ``address`` is where
+    this order's deposit was paid. None means the deposit address stated in the order."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
@@ -86,15 +85,15 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """The amount with its symbol, as ``12,000 USDT``, or a phrase if it is unknown."""
+        """The amount with its symbol, as ``12,000 USDT``, or a phrase if the amount is unknown."""
         if self.amount is None:
             return "a token that the catalogue does not have"
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
     def words(self) -> str:
-        """What a letter to a customer calls the payment after "your": ``12,000 USDT``, or ``payment
-        of another token``."""
+        """The payment as the words that follow "your" in a letter to a customer: ``12,000 USDT``,
+        or ``payment of another token``."""
         return "payment of another token" if self.amount is None else self.what
 
     @property

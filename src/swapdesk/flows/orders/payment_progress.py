@@ -15,10 +15,9 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """The payment of an order by a bundle, one transaction that pays many orders. ``state`` is
-    prepared before the bundle is sent, done once the deposit address has the money, and refused if
-    the bundle paid other orders but not this one. ``money`` and its short form ``place`` end with a
-    full stop."""
+    """How far a bundle (one transaction for many orders) has paid an order. ``state`` is prepared
+    before sending, done once the deposit address has the money, or refused. ``money`` and the
+    shorter ``place`` say where the money is."""
 
     state: State
     money: str
@@ -32,8 +31,8 @@ class BatchPayment(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """True if any other payment would pay the order twice, because the bundle is sent or
-        done."""
+        """True if the bundle is sent or done, so that any other payment would pay the order
+        twice."""
         return self.state in (State.SENT, State.DONE)
 
 
@@ -47,8 +46,8 @@ signed too late (``not-executed``)."""
 
 class SwapPayment(Struct, frozen=True):
     """The transaction of a DEX swap. ``state`` is prepared until it is signed, then done or
-    refused, for the reason ``failure``. ``money`` says where the money is until the swap, with a
-    full stop."""
+    refused. ``failure`` is the reason for a refusal. ``money`` says, with a full stop, where the
+    money is before the swap."""
 
     state: State
     money: str

@@ -18,8 +18,9 @@ _TEXT_LIMIT = 2000
 
 
 def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
-    """Returns the JSON document ``raw`` in indented lines, or one safe line if it is invalid.
-    Deposit fields and texts that contain ``hidden``, a withheld deposit address, are masked."""
+    """Returns the JSON document ``raw`` in indented lines, or one safe line if it is invalid. If
+    ``hidden`` (a withheld deposit address) is given, deposit fields and texts with this address are
+    masked."""
     try:
         refuse_deep(raw)
         document = json.loads(raw, parse_float=_digits, parse_int=_digits, parse_constant=str)

@@ -51,8 +51,8 @@ class Certainty(StrEnum):
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """A situation of an order, with its condition and its texts. A text that is None is taken from
-    the situation that the service's state alone means."""
+    """A situation of an order, with its condition and its texts. If a text is None, the text for
+    the service's state is used."""
 
     code: str
     """The row's name in the journal and in JSON: ``failed stuck``."""
@@ -104,8 +104,8 @@ class Situation(Struct, frozen=True, eq=False):
 
 
 class Knowledge(Struct, frozen=True):
-    """What this desk knows of an order besides the service's state. :func:`known_better` chooses a
-    situation by it."""
+    """What this desk knows of an order, including the service's state. :func:`known_better` derives
+    a situation from it."""
 
     reported: Situation
     """The row that follows from the service's state."""
@@ -967,21 +967,21 @@ def situation_of(order: Order) -> Situation:
 
 
 def known_better(known: Knowledge) -> Situation | None:
-    """Returns the situation that applies because this desk knows more than the service; None if it
-    does not."""
+    """Returns the situation that follows from this desk's own knowledge; None if the service's
+    state is all that counts."""
     rows = _OF_DESK.get(known.display) or _OF_DESK[OTHER]
     return next((row for row in rows if row.known is not None and row.known(known)), None)
 
 
 def awaits_deposit(order: Order) -> bool:
-    """Returns whether the order waits for its deposit, by its state and by each leg, which may be
-    ahead of the state."""
+    """Returns whether the order waits for its deposit, according to both its state and its legs. A
+    leg may be ahead of the state."""
     return situation_of(order) in (WAITING, SETTING_UP)
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
-    """Returns the situation that compares a payment with what was asked for, such as "too little
-    came" (contract 8.10 to 8.12). The service does not compare."""
+    """Returns the situation that follows from comparing a payment with what the order asked for,
+    such as "too little came" (contract 8.10 to 8.12). The service makes no such comparison."""
     asked = order.in_token
     if paid.missing:
         return _payment("missing")
@@ -1021,8 +1021,9 @@ _WIDE = Context(prec=200)
 
 
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
-    """Returns the deposit as one payment, with payments of the same token and memo added up; None
-    if there are none. Of several sums the one that fits the order worst is returned."""
+    """Returns the deposit as one payment; None if there are no payments. Payments of the same token
+    and memo are added up. If there are several sums, the sum that fits the order worst is
+    returned."""
     sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
     moved = [paid for paid in payments if paid.moved]
     waiting = [paid for paid in payments if not paid.failed and not paid.missing]
@@ -1035,8 +1036,8 @@ def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnCha
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """Returns :func:`match_payment` for a deposit that the service has not seen yet. None if there
-    is no such deposit, and for a DEX swap paid as asked."""
+    """Returns the situation that :func:`match_payment` finds for a deposit that the service has not
+    seen yet. None if there is no such deposit, and for a DEX swap paid as asked."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)

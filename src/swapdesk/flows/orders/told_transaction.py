@@ -38,8 +38,8 @@ def told_by(order: Order) -> dict[str, Any]:
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """Returns whether two states of an order ask for the same transaction. True also if one has no
-    metadata. Members that only one of them has count only if they change the kind of
+    """Returns whether two states of an order ask for the same transaction. True also if either has
+    no metadata. A member that only one of them has counts only if it changes the kind of
     transaction."""
     try:
         first, second = told_by(created), told_by(read)

@@ -143,7 +143,7 @@ class TrackedOrder(Struct, frozen=True):
 
     def out_of_reach(self, now: datetime) -> bool:
         """Returns whether the service can no longer be asked about the order: it lost the order, or
-        the order is older than 48 hours and its last answer older than :data:`FRESH`."""
+        the order is older than 48 hours and this desk's last answer is older than :data:`FRESH`."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
 
     def beyond(self, now: datetime) -> str:

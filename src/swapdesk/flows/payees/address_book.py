@@ -81,7 +81,8 @@ class BookEntry(Struct, frozen=True):
 
 def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
     """Returns the entry in a table of the file, and sentences about ignored fields. Raises
-    AddressBookError if it cannot be paid, or for a misspelled field that decides who is paid."""
+    AddressBookError if the entry cannot be paid, or if a field that decides who is paid is
+    misspelled."""
     _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
@@ -245,7 +246,7 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
 
 
 def write_starters(path: Path) -> bool:
-    """Creates the sandbox's address book. Returns False if the file exists."""
+    """Creates the sandbox's address book. Returns False if the file already exists."""
     if path.exists():
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
@@ -285,8 +286,8 @@ class AddressBook:
 
     @classmethod
     def load(cls, path: Path, *, sandbox: bool = False) -> AddressBook:
-        """Reads the address book and never raises; errors are in ``problems``. ``sandbox`` creates
-        a missing file."""
+        """Reads the address book and never raises; errors are in ``problems``. With ``sandbox``, a
+        missing file is created."""
         if sandbox:
             write_starters(path)
         try:
@@ -324,8 +325,8 @@ class AddressBook:
         return len(self._entries)
 
     def entry(self, name: str) -> BookEntry | None:
-        """Returns the usable entry called ``name``, with or without ``@``, in any case; otherwise
-        None."""
+        """Returns the usable entry called ``name``, with or without ``@``, ignoring case; None if
+        there is none."""
         return self._entries.get(name.removeprefix("@").lower())
 
     def missing(self, name: str) -> str:
@@ -339,7 +340,8 @@ class AddressBook:
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
-        """Returns the entries for this chain, in the file's order. None means any."""
+        """Returns the entries for this kind and chain, in the file's order. None means any kind or
+        chain."""
         return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
 
     def names(self, kind: str | None = None, chain: str | None = None) -> list[str]:
@@ -350,8 +352,8 @@ class AddressBook:
         return {entry.address.lower(): entry.label for entry in self.entries()}
 
     def name_of(self, kind: str, address: str) -> str | None:
-        """Returns an address's name, or None. The address must be as :func:`check_address`
-        normalizes it."""
+        """Returns the name of an address; None if it has none. The address must be in the normal
+        form of :func:`check_address`."""
         for entry in self.entries(kind):
             if _normalized(kind, entry.address) == address:
                 return entry.name
@@ -390,7 +392,8 @@ class AddressBook:
         self._change(entry, replace(entry, name=wanted))
 
     def mark_own(self, name: str, own: bool) -> None:
-        """Marks an entry as the user's own wallet, or removes the mark. Raises AddressBookError."""
+        """Marks an entry as the user's own wallet, or removes the mark if ``own`` is False. Raises
+        AddressBookError."""
         entry = self._known(name)
         self._change(entry, replace(entry, own=own))
 
@@ -444,8 +447,8 @@ def _normalized(kind: str, address: str) -> str:
 
 
 class EntryCheck(Struct, frozen=True):
-    """The result of checking a new entry. ``entry`` is None if refused. ``kinds`` are the kinds of
-    chains that the address fits."""
+    """The result of checking a new entry. ``entry`` is None if the entry was refused. ``kinds`` are
+    the kinds of chains that the address fits."""
 
     entry: BookEntry | None
     kinds: tuple[str, ...]
@@ -462,8 +465,8 @@ class EntryCheck(Struct, frozen=True):
 def check_entry(
     book: AddressBook, name: str, address: str, memo: str, kind: str = ""
 ) -> EntryCheck:
-    """Checks a new entry. ``kind`` is the user's choice, by default the first that fits. Kinds that
-    fit nearly any word must be chosen."""
+    """Checks a new entry. ``kind`` is the kind of chain that the user chose; if empty, the first
+    that fits. A kind that fits nearly any word must be chosen by the user."""
     named, address = _check_name(book, name), ungrouped(address)
     verdicts = {other_kind: check_address(other_kind, address) for other_kind in KINDS}
     kinds = tuple(other_kind for other_kind in KINDS if verdicts[other_kind].ok)

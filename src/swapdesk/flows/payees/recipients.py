@@ -123,8 +123,8 @@ TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
 def check_memo(
     text: str | None, waived: bool, token: Token, *, on_chain: bool = False
 ) -> MemoCheck:
-    """Checks the memo of a payout of ``token``. ``waived``, or a typed ``NO MEMO``, means none.
-    On-chain swaps never carry one."""
+    """Checks the memo of a payout of ``token``. If ``waived`` is True, or ``text`` is ``NO MEMO``,
+    no memo is sent. On-chain swaps never carry a memo."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
@@ -185,8 +185,8 @@ def check_memo_of(
 
 
 def another_memo(name: str, kept: str | None, memo: str | None, token: Token) -> str:
-    """Returns the warning that ``memo`` differs from the one kept for ``name``; empty if it does
-    not."""
+    """Returns the warning that ``memo`` differs from ``kept``, the known memo of ``name``; empty if
+    they are the same or no memo is known."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
         return ""
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
@@ -229,8 +229,8 @@ def check_recipient(
     arrives: Decimal | None = None,
 ) -> RecipientCheck:
     """Checks whether a payout of ``token`` can go to ``text``: an address, a payment link or
-    ``@name``. ``paid`` counts earlier payments by address. ``own_deposits`` are refused.
-    ``arrives`` is the payout, or None."""
+    ``@name``. ``paid`` counts earlier payments by address. Addresses in ``own_deposits`` are
+    refused. ``arrives`` is the amount paid out, or None if unknown."""
     chain = token.chain_data
     label = memo_label(chain.kind)
     if unswappable := token_refusal(token):
@@ -289,7 +289,8 @@ def check_refund(
     memo: str | None = None,
 ) -> RecipientCheck:
     """Checks whether a deposit of ``token`` can be refunded to ``text``, which may be empty unless
-    ``required``. If ``memo`` is None, the known memo is used. A refund without its memo is lost."""
+    ``required``. If ``memo`` is None, the memo known for the address is used. A refund without its
+    memo is lost."""
     if not text.strip():
         on = token.chain_data.name
         if required:
@@ -436,7 +437,8 @@ def _is_contract(link: LinkedPayment, token: Token) -> bool:
 
 
 def linked_amount(link: LinkedPayment, token: Token) -> Decimal | None:
-    """Returns the amount that a payment link asks for, in whole tokens, or None."""
+    """Returns the amount that a payment link asks for, in whole tokens; None if it states no
+    amount."""
     if link.units is not None:
         return short(from_base_units(link.units, token.decimals))
     return link.amount
@@ -474,8 +476,8 @@ def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
 
 
 def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
-    """Returns name (or short address) and address of the known payee that ``address`` imitates, or
-    None."""
+    """Returns the known payee that ``address`` imitates, as (name or short address, address); None
+    if there is none."""
     payees = [(entry.label, entry.address) for entry in book.entries()]
     payees += [(short_address(payee), payee) for payee in paid]
     return next((known for known in payees if looks_like(address, known[1])), None)
@@ -518,7 +520,7 @@ class Challenge(Struct, frozen=True):
 
 def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
     """Returns the question to ask before the first payment to an address; None if the address is
-    known or too short. ``seed`` is the intent's id, which makes the hidden characters
+    known or too short. ``seed`` is the intent's id; it makes the choice of the hidden characters
     unforeseeable."""
     if not check.ok or not check.address or not check.first_use or check.label is not None:
         return None
@@ -548,29 +550,29 @@ def without(address: str, hidden: frozenset[int]) -> str:
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
-    """Returns the recipients of completed orders with their number of payments. Only orders
-    confirmed at this desk make a payee known."""
+    """Returns how many completed orders paid each recipient. Orders that were not confirmed at this
+    desk do not count."""
     return {payment.address: payment.times for payment in journal.orders.paid_recipients()}
 
 
 def last_paid(journal: Journal) -> Mapping[str, datetime]:
-    """Returns the recipients of :func:`paid_addresses` with the time of the last payment, where
-    known."""
+    """Returns the time of the last payment to each recipient in :func:`paid_addresses`. Recipients
+    without a known time are left out."""
     payments = journal.orders.paid_recipients()
     return {payment.address: payment.last for payment in payments if payment.last is not None}
 
 
 def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
-    """Returns this desk's verified deposit addresses, as (kind of chain, address). Never a
-    recipient or refund address."""
+    """Returns this desk's verified deposit addresses, as (kind of chain, address). None of them may
+    be a recipient or refund address."""
     return journal.orders.released_deposits()
 
 
 def payee_check(
     catalog: Catalog, book: AddressBook, journal: Journal | None = None
 ) -> Callable[[str, Token], RecipientCheck]:
-    """Returns a function that checks a recipient with what this desk knows at that moment. Without
-    the journal, only the address book is used."""
+    """Returns a function that checks a recipient with what this desk knows at the time of the call.
+    If ``journal`` is None or cannot be read, only the address book is used."""
 
     def check(text: str, token: Token) -> RecipientCheck:
         paid: Mapping[str, int] = {}
@@ -591,5 +593,6 @@ def payee_check(
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
-    """Returns the token contracts on the chain of ``token``. Money sent to one is lost."""
+    """Returns the token contracts on the chain of ``token``. Money sent to such a contract is
+    lost."""
     return catalog.rows.contracts_on(token.chain_data.short_name)

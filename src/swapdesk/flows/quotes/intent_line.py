@@ -37,8 +37,8 @@ several."""
 
 
 class TokenChoice(Struct, frozen=True):
-    """The token chosen for a word of the line: the one at index ``at`` of ``rows``, all tokens that
-    the word can mean."""
+    """The token chosen for a word of the line. ``rows`` are all tokens that the word can mean, and
+    ``at`` is the index of the chosen one."""
 
     token: Token
     rows: tuple[TokenRow, ...]
@@ -50,7 +50,7 @@ class TokenChoice(Struct, frozen=True):
 
     @property
     def tied(self) -> bool:
-        """True if only the alphabet put one of the first two candidates before the other."""
+        """True if only alphabetical order decides which of the first two candidates comes first."""
         return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
 
     @property
@@ -65,7 +65,7 @@ class TokenChoice(Struct, frozen=True):
 
     def brief(self, can: str = "is") -> str:
         """Returns how many tokens or chains the word can mean: ``USDC is on 5 chains``. Empty if
-        there is only one."""
+        there is only one. The text has the words ``can`` in place of ``is``."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
@@ -73,8 +73,8 @@ class TokenChoice(Struct, frozen=True):
         return f"{self.row.symbol} {can} on {self.chains} chains"
 
     def hint(self, can: str = "is") -> str:
-        """Returns :meth:`brief` with the choice: ``USDC is on 5 chains, Base chosen``. Empty if
-        there is only one."""
+        """Returns :meth:`brief` and the choice: ``USDC is on 5 chains, Base chosen``. Empty if the
+        word can mean only one token."""
         brief = self.brief(can)
         chosen = "the first" if self.chains == 1 else self.row.chain_name
         return f"{brief}, {chosen} chosen" if brief else ""
@@ -110,7 +110,8 @@ LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
 
 class IntentLine(Struct, frozen=True):
     """What was read from the line so far. ``message`` is the fault or the next step. ``amount`` is
-    what is sold, or what is to arrive if ``receive`` is True. ``recipient`` is empty for a name."""
+    what is sold, or what is to arrive if ``receive`` is True. ``recipient`` is empty if
+    ``recipient_name`` is set."""
 
     state: LineState
     amount: Decimal | None = None
@@ -471,8 +472,8 @@ def _privately_sent(line: IntentLine, rows: list[TokenRow], word: _Word) -> list
 def _reached(
     line: IntentLine, rows: list[TokenRow], word: _Word, context: _Known, choose: int = 0
 ) -> list[TokenRow]:
-    """Returns the tokens on chains that the recipient's address fits. Raises _Stop if there are
-    none, or if the address imitates a known one."""
+    """Returns the ``rows`` on chains where the recipient's address is valid. Raises _Stop if there
+    are none, or if the address imitates a known address."""
     checks = [(row, _checked(line, row, word, context)) for row in rows]
     reached = [row for row, check in checks if check.ok]
     if not reached:

@@ -54,8 +54,9 @@ _MARKUP_UNITS: dict[str, str] = {
 
 
 class QuoteColumn(Struct, frozen=True):
-    """A column of the quotes. ``head`` is for the command ``quote`` and ``label`` for the screen;
-    None or empty leaves it out there. Narrow screens drop the lowest ``priority`` above 0."""
+    """A column of the quotes. ``head`` is its title in the command ``quote``, ``label`` its title
+    on the screen. Where it has no title, it is left out. Narrow screens first drop the lowest
+    ``priority`` above 0."""
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
@@ -81,7 +82,8 @@ def value_text(result: QuoteResult, row: RankedQuote) -> str:
 
 
 def provider_name(row: RankedQuote) -> str:
-    """Returns the provider's name, ``two legs`` for a private route without one, or else a dash."""
+    """Returns the provider's name. Without a name, returns ``two legs`` for a private route and a
+    dash for any other."""
     quote = row.quote
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
@@ -172,8 +174,8 @@ QUOTE_COLUMNS = (
 
 
 class RouteTypeBest(Struct, frozen=True):
-    """The best valid route of a type, or None and why it is ``missing``. ``holds`` says who has
-    custody, and ``knows`` who learns both ends of the swap."""
+    """The best valid route of a type. If there is none, ``best`` is None and ``missing`` says why.
+    ``holds`` says who has custody, and ``knows`` who learns both ends of the swap."""
 
     kind: RouteType
     best: RankedQuote | None = None
@@ -183,8 +185,8 @@ class RouteTypeBest(Struct, frozen=True):
 
 
 def compare_route_types(result: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
-    """Returns the best route of each type that is valid at ``now``: standard, private, DEX. A type
-    without one has a reason instead."""
+    """Returns the best route of each type (standard, private, DEX) that is valid at ``now``, or the
+    reason why there is none."""
     return tuple(_way(result, kind, now) for kind in ROUTE_TYPES)
 
 
@@ -239,8 +241,8 @@ stated fee is not deducted. ``unstated``: the net amount is smaller for no state
 
 
 class WaterfallStep(Struct, frozen=True):
-    """A step in the calculation from what is sent to what arrives. ``amount`` is in ``unit``; None
-    for a step that shows ``word`` instead. ``how`` explains the figure."""
+    """A step in the calculation from what is sent to what arrives. ``amount`` is in ``unit``; if it
+    is None, ``word`` is shown instead. ``how`` explains the figure."""
 
     PRINTED: ClassVar = {
         "label": "label", "part": "part", "amount": "printed_amount", "unit": "printed_unit",
@@ -272,7 +274,7 @@ class Waterfall(Struct, frozen=True):
     """The calculation of a route, step by step, from what is sent to what arrives.
 
     ``lines`` is the sum of the steps that are added up, and ``net`` is the amount that the service
-    states. ``gap`` is ``net`` minus ``lines`` in percent of the payout; None if the payout is zero.
+    states. ``gap`` is ``net - lines`` in percent of the payout; None if the payout is zero.
     """
 
     PRINTED: ClassVar = {
@@ -334,8 +336,8 @@ def waterfall(result: QuoteResult, row: RankedQuote) -> Waterfall:
 
 
 def remark(steps: Waterfall, lines: str, net: str) -> str:
-    """Returns a warning if the steps do not add up to the stated net amount, or if nothing is left
-    after fees; otherwise empty."""
+    """Returns a warning if the steps do not add up to the stated net amount, or if fees take
+    everything; otherwise empty. ``lines`` and ``net`` are the sum and the net amount as texts."""
     size = percent(steps.gap).lstrip("−+")
     sentence = {
         "differs": f"Δ {size}: the lines give {lines}, the service says {net}."

@@ -225,7 +225,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         sender: str | None = None,
         receiver: str | None = None,
     ) -> QuoteRequest:
-        """Returns a request with ``options``. A private send drops those that it does not take."""
+        """Returns a request with ``options``. For a private send, options that do not apply to it
+        are reset."""
         values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": (), "slippage": None, "account": ""}
@@ -246,8 +247,8 @@ class QuoteRequest(QuoteOptions, frozen=True):
         return not alone and (not types or RouteType.DEX in types)
 
     def with_options(self, options: QuoteOptions) -> QuoteRequest:
-        """Returns a request for the same tokens and amount with ``options``. Another account resets
-        sender and receiver to None."""
+        """Returns a request for the same tokens and amount with ``options``. If the account
+        changes, sender and receiver become None."""
         return QuoteRequest.of(
             options,
             self.token_in,
@@ -294,7 +295,7 @@ Named = Callable[[str], str | None]
 
 def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
     """Returns the options in words, as ``fixed and floating, markup 0.5%``; empty if all are the
-    defaults."""
+    defaults. ``named`` returns the name for a provider's code."""
     rates = "fixed and floating" if options.floating else "fixed rates"
     hop = "private routes over XMR" if options.use_xmr else "private routes over any coin"
     markup, slippage, turn = options.markup, options.slippage, options.rotation

@@ -73,8 +73,8 @@ LATE = 5.0
 
 
 class Bounds(Struct, frozen=True):
-    """The smallest and largest amount that any route takes. ``largest`` is None if there is no
-    upper bound."""
+    """The smallest and the largest amount that at least one route takes. ``largest`` is None if
+    there is no upper bound."""
 
     smallest: Decimal
     largest: Decimal | None
@@ -90,8 +90,8 @@ class Bounds(Struct, frozen=True):
 
 
 def typed_amount(text: str, token: Token) -> Decimal:
-    """Returns the amount of ``token`` that the user typed. Raises AmountError if it is no number,
-    zero, or too precise for the token."""
+    """Returns the amount of ``token`` that the user typed. Raises AmountError if ``text`` is not a
+    number, or if the amount is zero or too precise for the token."""
     amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
     if amount == 0:
         raise AmountError("zero", "Type an amount above 0.", 0)
@@ -99,8 +99,8 @@ def typed_amount(text: str, token: Token) -> Decimal:
 
 
 def lost_digits(amount: Decimal) -> str:
-    """Returns a sentence with the amount that the service will receive, if its binary doubles lose
-    digits of ``amount``; otherwise empty."""
+    """Returns a sentence with the amount that the service will receive, if the service cannot
+    represent all digits of ``amount``; otherwise empty."""
     if survives_double(amount):
         return ""
     sent = exact_amount(as_double(amount))
@@ -178,14 +178,14 @@ class ValueDifference(Struct, frozen=True):
 
     @property
     def needs_consent(self) -> bool:
-        """True if the difference is unknown, or so large that the user must type the percentage or
-        the route is refused."""
+        """True if the difference is unknown, or if it is so large that the route is refused or the
+        user must type the percentage."""
         return self.percent is None or self.level in ("typed", "refused")
 
     @property
     def typed_text(self) -> str:
-        """The whole percent that the user has to type to accept a loss of level ``typed``, as
-        ``12``. Empty at other levels."""
+        """The whole percentage, such as ``12``, that the user must type to accept the loss. Empty
+        unless ``level`` is ``typed``."""
         if self.percent is None or self.level != "typed":
             return ""
         return str(int(-self.percent))
@@ -199,8 +199,8 @@ def value_difference(
     price_out: Decimal | None = None,
 ) -> ValueDifference:
     """Returns how the value that arrives, after fees, differs from the value sent. ``price_in`` and
-    ``price_out`` are the token list's prices in USD; they replace the service's own value of the
-    output if that value is far higher."""
+    ``price_out`` are the token list's USD prices. They stand in for a missing input value or a far
+    too high output value."""
     quote = row.quote
     value_in = quote.amount_in_usd
     if value_in is None and price_in is not None:
@@ -232,8 +232,8 @@ def _value_out(row: RankedQuote) -> Decimal | None:
 
 
 class QuoteResult(Struct, frozen=True):
-    """The answer to a request for quotes, ranked as of its arrival. ``cost`` counts the calls
-    charged to the quote budget. ``refused`` is the error if only one of two calls failed."""
+    """The answer to a request for quotes, ranked when it arrived. ``cost`` counts the calls charged
+    to the quote budget. ``refused`` is the error if one of two calls failed; otherwise None."""
 
     asked_at: datetime
     received_at: datetime
@@ -253,7 +253,7 @@ class QuoteResult(Struct, frozen=True):
 
     @property
     def amount(self) -> Decimal:
-        """The amount sold, or the amount to arrive if the request states that."""
+        """The amount sold or, if the request states the output, the amount to arrive."""
         return self.request.amount
 
     @property
@@ -306,7 +306,7 @@ class QuoteResult(Struct, frozen=True):
 
 
 class QuoteDesk:
-    """Asks the service for quotes and pair limits. Methods that call the service raise
+    """Asks the service for quotes and pair limits. Methods that call the service may raise
     ClientError."""
 
     def __init__(self, api: PartnerApi, catalog: Catalog, clock: Clock) -> None:
@@ -339,8 +339,8 @@ class QuoteDesk:
     async def ask_rate(
         self, result: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
     ) -> QuoteResult:
-        """Asks for the quotes with one kind of rate, which replace those of that kind in
-        ``result``. Raises ClientError."""
+        """Asks again for the quotes with fixed or with floating rates, and returns ``result`` with
+        these quotes replaced. Raises ClientError."""
         _, answer = await self._call(result.request, on_repeat, fixed=fixed)
         before = result.ranking
         others = [
@@ -398,8 +398,8 @@ class QuoteDesk:
         return limits
 
     def known_limits(self, token_in: Token, token_out: Token) -> PairLimits | None:
-        """Returns the limits of a pair without a call; None if the desk has none of the last
-        minute."""
+        """Returns the limits of a pair without a call; None if the desk has not received them
+        within the last minute."""
         kept = self._limits.get((token_in.id, token_out.id))
         fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
         return kept[1] if kept is not None and fresh else None
@@ -411,8 +411,8 @@ class QuoteDesk:
 
 
 def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
-    """Returns the quote with its end by the desk's clock. ``ahead`` is how far the service's clock
-    is ahead."""
+    """Returns the quote with its expiry converted to the desk's clock. ``ahead`` is how far the
+    service's clock is ahead of the desk's."""
     if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
         return quote
     return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
@@ -444,8 +444,8 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
 def find_intermediate_token(
     catalog: Catalog, result: QuoteResult, row: RankedQuote
 ) -> Token | None:
-    """Returns XMR if the request demands that the two legs of a private route meet there. Otherwise
-    the token where they meet is unknown, and the result is None (contract 7.12)."""
+    """Returns XMR if the request demands XMR as the token between the two legs of a private route.
+    Otherwise that token is unknown, and the result is None (contract 7.12)."""
     if row.quote.type != RouteType.PRIVATE or result.request.use_xmr is not True:
         return None
     rows = catalog.rows_of_symbol("XMR")
@@ -454,8 +454,9 @@ def find_intermediate_token(
 
 
 def follow_route(result: QuoteResult, before: RankedQuote) -> RankedQuote | None:
-    """Returns the row of the newer ``result`` for the provider and route of ``before``; None if it
-    is gone or pays nothing. For a private route, the best one with the same kind of rate."""
+    """Returns the row of ``result`` with the provider and route of the older ``before`` or, for a
+    private route, the best row with the same kind of rate. None if there is no such row or the row
+    pays nothing."""
     row = result.ranking.follow(before)
     if row is None and before.quote.swap is None:
         kind = (before.quote.type, before.quote.fixed)
@@ -499,8 +500,8 @@ class AskingAgain:
         return True
 
     def answered(self) -> None:
-        """Records that an answer arrived. If no call had to be repeated, sets :attr:`most` back to
-        1."""
+        """Records that an answer arrived. Sets :attr:`most`, the limit of attempts per call, back
+        to 1 if no call had to be repeated."""
         if self._repeat is None:
             self.most = 1
 

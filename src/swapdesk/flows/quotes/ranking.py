@@ -88,13 +88,14 @@ def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, .
 
 
 def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the badges to show in the last column. ``refund address`` is dropped beside
-    ``fixed``, which implies it."""
+    """Returns the badges to show in the last column. Beside the badge ``fixed``, the badge ``refund
+    address`` is left out because ``fixed`` implies it."""
     return tuple(b for b in badges if not (b == "refund address" and "fixed" in badges))
 
 
 def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
-    """Returns the text of the last column for a route's badges, except those in ``common``."""
+    """Returns the text of the last column for a route's badges, without the badges in
+    ``common``."""
     own = [badge for badge in noted(badges) if badge not in common]
     own.sort(key=lambda badge: badge != "approve")
     missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
@@ -124,14 +125,14 @@ def fees_kind(quote: Quote) -> FeesKind:
 
 
 def fee_in_output(quote: Quote) -> Decimal | None:
-    """Returns ``feeUsd`` in the output token at the quote's own price; None if there is no fee or
-    no price."""
+    """Returns ``feeUsd`` converted to the output token at the quote's own price; None if there is
+    no fee or no price."""
     return usd_in_output(quote, quote.fee_usd)
 
 
 def usd_in_output(quote: Quote, value: Decimal | None) -> Decimal | None:
-    """Returns ``value``, in USD, in the output token at the quote's own price. None if that price
-    is unknown or not above zero."""
+    """Returns ``value``, an amount in USD, converted to the output token at the quote's own price.
+    None if that price is unknown or not above zero."""
     out, out_usd = quote.amount_out, quote.amount_out_usd
     if value is None or out is None or out_usd is None or out <= 0 or out_usd <= 0:
         return None
@@ -215,8 +216,8 @@ def _missed_bound(quote: Quote, request: QuoteRequest) -> str:
 
 class RankedQuote(Struct, frozen=True):
     """A usable route with its place in the ranking. ``key`` is the amount that it pays.
-    ``vs_best_percent`` and ``vs_best_amount`` are negative for worse rows, but positive if the
-    output is fixed (``reverse``), because worse rows then take more."""
+    ``vs_best_percent`` and ``vs_best_amount`` are the difference from the best row: negative if
+    worse, but positive if the output is fixed (``reverse``)."""
 
     place: int
     quote: Quote
@@ -275,8 +276,8 @@ class Ranking(Struct, frozen=True):
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
         """Returns the row for a quote chosen earlier: the same quote or else the same provider and
-        route. None if there is neither. Of private rows, which name no provider, only the same
-        quote is found."""
+        route. None if there is neither. A private row names no provider, so only the same quote is
+        found."""
         same = self.find(chosen.quote_id)
         if same is not None or chosen.quote.swap is None:
             return same
@@ -287,9 +288,9 @@ class Ranking(Struct, frozen=True):
 def rank(
     offered: Sequence[tuple[Quote, datetime]], request: QuoteRequest, now: datetime
 ) -> Ranking:
-    """Returns the usable quotes ranked, best first, and the others with their reasons. ``offered``
-    has quotes with their ends by the desk's clock. Quotes that share an id are unusable, because
-    either could be executed."""
+    """Returns the usable quotes ranked, best first, and the other quotes with their reasons.
+    ``offered`` has each quote with its expiry by the desk's clock. Quotes that share an id are
+    unusable, because either could be executed."""
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
     distinct = _without_repeats(offered)
@@ -305,8 +306,8 @@ def rank(
 
 
 def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
-    """Returns the quotes without exact duplicates, each with the earliest end that was named for
-    its id."""
+    """Returns the quotes without exact duplicates, each with the earliest expiry stated for its
+    id."""
     by_id: dict[str | None, list[Quote]] = {}
     ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
@@ -320,8 +321,8 @@ def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Qu
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
-    """Returns the amount by which quotes are compared: net or, if that is not stated, gross. None
-    if both are missing."""
+    """Returns the amount by which quotes are compared: the net amount or, if the service does not
+    state it, the gross amount. None if both are missing."""
     return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
 
 
@@ -403,8 +404,8 @@ QuoteOrder = Literal["net", "all-in", "time"]
 
 
 class PlacedQuote(Struct, frozen=True):
-    """A route in the table, in its present order. ``figure`` is the compared amount; None, and
-    last, if its gas is unknown."""
+    """A route in the table. ``figure`` is the amount by which it is compared. If the route's gas is
+    unknown, ``figure`` is None and the route comes last."""
 
     row: RankedQuote
     place: int
@@ -438,8 +439,8 @@ class Arrangement(Struct, frozen=True):
         return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
-        """Returns the arrangement that shows only the type ``only``, or all types if it did so
-        already."""
+        """Returns the arrangement that shows only the route type ``only``, or all types if it
+        already showed only this type."""
         return replace(self, only=None if only is self.only else only)
 
     def unfolded(self, whole: bool = True) -> Arrangement:
@@ -465,8 +466,8 @@ class Arrangement(Struct, frozen=True):
         return tuple(route for route in placed if route.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
-        """Returns the rows to show, sorted and filtered. The filter does not change their
-        places."""
+        """Returns the rows to show, sorted and filtered. Filtering does not change the place of a
+        row."""
         placed = _compared(ranking, self.all_in, now)
         if self.order == "time":
             placed = sorted(placed, key=lambda route: time_key(route.row.quote))
@@ -476,8 +477,9 @@ class Arrangement(Struct, frozen=True):
 
 
 def all_in(row: RankedQuote) -> Decimal | None:
-    """Returns the net amount less gas, in the output token or, if the output is fixed, the amount
-    sent plus gas. None if a DEX route's gas or its price is unknown."""
+    """Returns the net amount less gas, in the output token. If the output is fixed, returns the
+    amount sent plus gas instead. None if a DEX route states no gas, or if the gas cannot be
+    converted."""
     quote, gas = row.quote, row.quote.gas_usd
     if gas is None:
         return None if quote.type == RouteType.DEX else row.figure

@@ -26,7 +26,8 @@ _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, Display
 
 
 class Recent(Struct, frozen=True):
-    """An earlier request as a line to ask again. ``at`` is when its intent was confirmed."""
+    """An earlier request, as a line with which the user can repeat it. ``at`` is when its intent
+    was confirmed."""
 
     text: str
     route: Route
@@ -44,8 +45,7 @@ def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> lis
 
 
 def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Returns the intents as at most ``limit`` lines that the user can send again, each text
-    once."""
+    """Returns at most ``limit`` different lines with which the user can repeat the intents."""
     lines: dict[str, Recent] = {}
     seen: set[tuple[object, ...]] = set()
     for intent in intents:
@@ -98,9 +98,9 @@ def _text(intent: Intent, catalog: Catalog) -> str:
 
 
 class ProviderRecord(Struct, frozen=True):
-    """How orders of this desk ended at one provider. ``minutes`` is their median duration until the
-    payout, ``said`` the median estimate, and ``to_quote`` the median difference from the quote in
-    percent."""
+    """How this desk's orders ended at one provider. ``minutes`` is the median duration until the
+    payout, ``said`` the median estimate of that duration, ``to_quote`` the median difference from
+    the quote in percent."""
 
     completed: int
     refunded: int

@@ -42,8 +42,8 @@ class Moved(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """The names that the screen shows in place of the agent's codes. An empty name replaces
-    nothing."""
+    """The names that the screen shows in place of the agent's codes. If a name is empty or None,
+    the screen shows the code."""
 
     wallet: str = ""
     venue: str | None = None
@@ -158,8 +158,8 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """Returns the fields with no confirmed value to compare, important ones (with ``weight``)
-    first."""
+    """Returns the names of the fields that have no confirmed value to compare. Fields with
+    ``weight`` come first."""
     lines = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(lines, key=lambda line: not line.weight))
 
@@ -212,7 +212,7 @@ PAID_BELOW = "who is paid below"
 
 
 class PaymentRow(Struct, frozen=True):
-    """One payment of a review in one row. ``promised`` says whose deposit it pays."""
+    """One payment of a review, shown in one row. ``promised`` says whose deposit the payment is."""
 
     amount: str
     payee: str
@@ -222,8 +222,8 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """Splits the rows of a review into field rows and payment rows, one for each payment. Fewer
-    than :data:`FEWEST` payments stay field rows."""
+    """Separates the rows of a review into field rows and payment rows, one payment row for each
+    payment. With fewer than :data:`FEWEST` payments, all rows stay field rows."""
     blocks = _blocks(rows)
     payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(payments) < FEWEST:

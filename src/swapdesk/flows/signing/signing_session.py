@@ -83,8 +83,8 @@ def _sent(signed: SignedTransaction) -> bool:
 
 
 def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
-    """Returns one step for each name: done before index ``at``, not begun after it, and in progress
-    or refused at it."""
+    """Returns one step for each name: done before the index ``at``, not begun after it. The step at
+    the index is in progress, or refused if the session's outcome is refused."""
     failed = session.outcome is not None and session.outcome.refused
     now = State.REFUSED if failed else State.SENT
     return tuple(
@@ -124,8 +124,8 @@ def promise_ended(session: SigningSession[Any]) -> str:
 
 
 class SigningKind(Struct, Generic[A], frozen=True):
-    """One kind of work that asks for signatures, such as a swap. Functions are called with the
-    session and may raise JournalUnavailable. The defaults suit a single transaction."""
+    """One kind of work that asks for signatures, such as a swap. The fields that are functions take
+    the session and may raise JournalUnavailable. The defaults suit work on a single transaction."""
 
     noun: str
     """The word for the work, such as ``swap``."""
@@ -167,8 +167,9 @@ class SigningKind(Struct, Generic[A], frozen=True):
 
 
 class SigningSession(Watch, Generic[A]):
-    """One piece of work that is signed. ``about`` depends on ``kind``. ``changed`` is called after
-    every visible change. A transaction is final after ``confirmations`` blocks."""
+    """One piece of work that asks for signatures. The type of ``about`` depends on ``kind``.
+    ``changed`` is called after every visible change. A transaction is final after ``confirmations``
+    blocks."""
 
     def __init__(
         self,
@@ -242,7 +243,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def amount(self) -> Decimal:
-        """The amount to pay, in whole tokens; for several orders, that of the current signature."""
+        """The amount to pay, in whole tokens. If there are several signatures, the amount that the
+        current signature pays."""
         return self.kind.pays(self)[0] if self.turn is None else self.turn.need.amount
 
     @property
@@ -260,7 +262,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def doing(self) -> str:
-        """A sentence on the work while no answer is awaited. Raises JournalUnavailable."""
+        """A sentence about what the work is doing while the trader has nothing to answer. Raises
+        JournalUnavailable."""
         if self.transaction is not None:
             return self.following(self.transaction)
         doing = self.kind.doing(self)
@@ -289,7 +292,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """True if the work stopped as requested, without a failure; a keypress continues it."""
+        """True if the work stopped at the requested step, without a failure; a keypress continues
+        the work."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
@@ -308,8 +312,8 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """The number of the signature under review, from 1, and the total; None for a transaction
-        and for a single signature."""
+        """The number of the signature under review, from 1, and the total number of signatures.
+        None if there is nothing to count, such as for a transaction."""
         if self.turn is not None:
             return None if self.turn.total < 2 else (self.turn.number, self.turn.total)
         payload = self.payload
@@ -318,7 +322,8 @@ class SigningSession(Watch, Generic[A]):
         return payload.step.step + 1, payload.step.total
 
     def following(self, sent: SignedTransaction) -> str:
-        """Returns a sentence about the state of a transaction on its chain."""
+        """Returns a sentence about how far the transaction ``sent`` is: signed, sent or
+        executed."""
         confirmations = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
             confirmations = counted(sent.confirmations, "confirmation")
@@ -342,8 +347,8 @@ class SigningSession(Watch, Generic[A]):
     # What the work says
 
     def started(self) -> None:
-        """Begins a run: clears the last run's outcome and the review that the trader agreed to in
-        it."""
+        """Begins a run: clears the outcome of the last run and the review that the trader agreed
+        to."""
         self.outcome, self.agreed, self.said = None, None, ""
         self._changed()
 
@@ -400,8 +405,8 @@ class SigningSession(Watch, Generic[A]):
         self._changed()
 
     def says(self, busy: str, *, wallet: str = "") -> None:
-        """Sets the sentence on what the work is doing. ``wallet`` names the paying account; an
-        empty name changes nothing."""
+        """Sets the sentence about what the work is doing and, unless ``wallet`` is empty, the name
+        of the paying account."""
         self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
@@ -414,8 +419,8 @@ class SigningSession(Watch, Generic[A]):
     # What the trader says
 
     def agree(self, review_id: str, phrase: str | None = None) -> bool:
-        """Records the trader's consent. ``phrase`` is what the trader typed, if asked. Returns
-        False if that review is no longer open."""
+        """Records the trader's consent. ``phrase`` is what the trader typed, None if nothing had to
+        be typed. Returns False if that review is no longer open."""
         return self._say(review_id, Agreed(phrase))
 
     def refuse(self, review_id: str) -> bool:
@@ -434,8 +439,8 @@ class SigningSession(Watch, Generic[A]):
     # The pass phrase of a live wallet
 
     async def passphrase(self, said: str = "") -> Secret:
-        """Asks the trader for the pass phrase. ``said`` is why the last one did not suffice; empty
-        the first time."""
+        """Asks the trader for the pass phrase. ``said`` says why the last pass phrase did not
+        suffice; it is empty the first time."""
         self.said = said
         self._phrase = asyncio.get_running_loop().create_future()
         self._changed()
@@ -446,7 +451,7 @@ class SigningSession(Watch, Generic[A]):
             self._changed()
 
     def unlock(self, phrase: Secret) -> bool:
-        """Passes the pass phrase to the work that waits for it. Returns False if none does."""
+        """Passes the pass phrase to the work that waits for it. Returns False if no work waits."""
         if self._phrase is None or self._phrase.done():
             return False
         self._phrase.set_result(phrase)
@@ -469,7 +474,8 @@ class RunningSignings:
 
     @property
     def open(self) -> list[SigningSession[Any]]:
-        """The sessions that have not ended, by the ``rank`` of their kinds, then oldest first."""
+        """The sessions that have not ended, sorted by the ``rank`` of their kinds, and within a
+        kind oldest first."""
         sessions = (session for session in self._sessions.values() if not session.over)
         return sorted(sessions, key=lambda session: session.kind.rank)
 
@@ -490,8 +496,9 @@ class RunningSignings:
         called: str = "",
         notice: str = "",
     ) -> SigningSession[A]:
-        """Returns the session with this id: the existing one if open or continuable, otherwise a
-        new one. :meth:`run` does the work."""
+        """Returns the session ``id_``: the existing one if it is open or can be continued,
+        otherwise a new one. The other parameters become attributes of a new session. The work
+        begins only with :meth:`run`."""
         known = self._sessions.get(id_)
         if known is not None and (kind.goes_on or not known.over):
             known.asked = known.asked or asked
@@ -516,8 +523,8 @@ class RunningSignings:
         return session
 
     async def run(self, session: SigningSession[Any]) -> Outcome | None:
-        """Begins or continues a session's work. Returns None if this or another desk is doing it
-        already. A cancelled run can be continued."""
+        """Begins or continues a session's work and returns its outcome. Returns None if the work is
+        being done already, here or by another desk. A cancelled run can be continued."""
         if self.working(session):
             return None
         if session.over and not session.kind.goes_on:
@@ -548,8 +555,8 @@ async def is_shut(wallet: LocalWallet, address: str) -> bool:
 
 
 async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
-    """Unlocks the wallet unless the account can sign already. A live profile asks for the pass
-    phrase until it can. Raises WalletError."""
+    """Unlocks the wallet unless the account can sign already. In a live profile, asks the trader
+    for the pass phrase until the account can sign. Raises WalletError."""
     if not await is_shut(wallet, address):
         return
     if not wallet.live:
@@ -570,9 +577,9 @@ _NOTHING = "Nothing more was signed."
 
 
 async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
-    """Replaces the session's waiting transaction. Returns a sentence if that failed or is
-    undecided; None if no transaction waited, the trader refused, or the session shows the
-    result."""
+    """Replaces the session's waiting transaction. Returns a sentence if that failed or may still
+    succeed. Returns None if no transaction waited, the trader refused, or the session itself shows
+    the result."""
     waiting, kind = session.transaction, replacement.kind
     if waiting is None or not session.replaceable:
         return None

@@ -53,7 +53,8 @@ GO_ON = "you: r goes on with it"
 
 
 def token_facts(wallet: LocalWallet, link: ChainLink, asset: Asset) -> TokenFacts:
-    """Returns ``asset`` as the token of a session on the chain of ``link``."""
+    """Returns the facts about ``asset`` that a session needs. ``link`` is the chain of the
+    token."""
     kind = "evm" if link.kind is Kind.EVM else "sol"
     chain_name = wallet.tokens.chain_name(link.name)
     return TokenFacts(
@@ -100,8 +101,8 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome | None]],
     again: str,
 ) -> Outcome | None:
-    """Opens the account's keys and returns the outcome of ``work``. The keys stay locked for work
-    that an earlier run signed. ``again`` tells the trader how to repeat the request."""
+    """Opens the account's keys and returns the outcome of ``work``. The keys stay locked if an
+    earlier run left the work open. ``again`` tells the trader how to start the work again."""
     try:
         if session.asked:
             await open_keys(desk.wallet, account, session)
@@ -155,9 +156,9 @@ async def propose_revocation(
     allowance: Allowance,
     watch: Watch | None = None,
 ) -> Step:
-    """Returns the step that ends an allowance, signing nothing. If its outcome is refused, the
-    allowance still stands, and ``hash`` names a transaction that may have cost gas. Raises
-    WalletError."""
+    """Returns the step that ends an allowance; nothing is signed yet. If the step's outcome is
+    refused, the allowance still stands, and the outcome's ``hash`` names the transaction that may
+    have cost gas. Raises WalletError."""
     client = await wallet.client()
     name = revocation_id(account, link, allowance)
     earlier = of_name(await client.transactions(), name)
@@ -191,7 +192,7 @@ async def _payload(
 
 
 def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:
-    """Returns the name of a revocation in the wallet's records, like ``revoke 0x… base 0x…
+    """Returns the name under which the wallet records a revocation, like ``revoke 0x… base 0x…
     0x…``."""
     kept = " permit2" if allowance.permit2 else ""
     token = allowance.token.contract

@@ -125,8 +125,8 @@ _ONE_OF: Mapping[Shown, str] = {
 
 
 class Masks:
-    """Replaces texts by masks such as ``address-1``, equal texts by the same one. Kinds in
-    ``shown`` are not masked."""
+    """Replaces texts by masks such as ``address-1``. Equal texts get the same mask. Kinds of facts
+    in ``shown`` are not masked."""
 
     def __init__(self, shown: Iterable[Shown]) -> None:
         self.shown = frozenset(shown)
@@ -217,7 +217,7 @@ def case_file(
     secrets: tuple[str, ...] = (),
 ) -> CaseFile:
     """Returns the support case as a file. ``shown`` are the kinds of facts that are not masked.
-    ``secrets`` of this desk are left out in any case."""
+    ``secrets`` are this desk's secrets, which are always left out."""
     masks = Masks(shown)
     masked = masks.facts(facts)
     document = msgspec.to_builtins(record_of(masked))
@@ -248,8 +248,8 @@ def file_name(order_id: str, suffix: str = ".json") -> str:
 
 
 def write_case(data: bytes, path: Path) -> Path:
-    """Writes ``data`` to a new file that only its owner can read. Raises CaseFileRefused if that is
-    impossible or the file exists."""
+    """Writes ``data`` to a new file that only its owner can read. Raises CaseFileRefused if the
+    file exists or cannot be written."""
     try:
         write_private(path, data)
     except FileExistsError:
@@ -260,8 +260,8 @@ def write_case(data: bytes, path: Path) -> Path:
 
 
 def read_case_file(path: Path) -> CaseFile:
-    """Returns the support case in a file. Raises CaseFileRefused if the file cannot be read or has
-    none."""
+    """Returns the support case in a file. Raises CaseFileRefused if the file cannot be read or is
+    not a support case."""
     try:
         with path.open("rb") as file:
             return read_bytes(file.read(MOST_BYTES + 1))
@@ -284,8 +284,9 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
 
 
 def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
-    """Returns versions, clock and settings of this desk as texts, without those that reveal a
-    person, a machine or a secret."""
+    """Returns versions, clock and settings of this desk as texts. Nothing in them reveals a person,
+    a machine or a secret. ``skew`` is how many seconds the clock is behind the service's; None if
+    unknown."""
     facts = {
         "swapdesk": __version__,
         "python": platform.python_version(),
@@ -341,8 +342,8 @@ def _each_text(value: Any, change: Any) -> Any:
 
 
 def read_bytes(data: bytes) -> CaseFile:
-    """Returns the support case in the bytes of a file, without members of newer versions. Raises
-    CaseFileRefused if the bytes have none."""
+    """Returns the support case in the bytes of a file. Members that this version does not know are
+    ignored. Raises CaseFileRefused if the bytes are not a support case."""
     if data.startswith(ZIP):
         raise CaseFileRefused(
             "It is a zip, as an earlier version wrote it: unpack it, and open the case.json in it."

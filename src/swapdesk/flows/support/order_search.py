@@ -101,8 +101,9 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Returns a function that maps each word to the journaled order whose id begins with it, if
-    exactly one does. Without a readable journal it maps no word."""
+    """Returns a function that maps words to ids of journaled orders. A word has an id if exactly
+    one id begins with the word; other words are left out. Without a readable journal, the result is
+    empty."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -153,8 +154,9 @@ class OrderSearch:
         return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """Returns the deposit of an order as its chain shows it or, without one, a transaction that
-        this desk sent for it or that can only concern it; otherwise None."""
+        """Returns the deposit of an order as its chain shows it. If there is none, returns a
+        transaction that this desk sent for the order or that can only concern this order; otherwise
+        None."""
         to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {transaction.hash for transaction in self._sent(service_id)}
         by_desk = (
@@ -163,8 +165,8 @@ class OrderSearch:
         return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Returns whether ``paid`` can only concern this order: it moved nothing on the deposit's
-        chain, and no other order was found."""
+        """Returns whether ``paid`` can only concern this order: the transaction moved nothing, is
+        on the deposit's chain, and no other order was found."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -347,8 +349,8 @@ class OrderSearch:
 
     @property
     def next_cost(self) -> tuple[int, str] | None:
-        """The most reads that :meth:`go_on` makes, and in words what for. None if nothing is left
-        to ask."""
+        """The largest number of reads that :meth:`go_on` makes, and a text that describes these
+        reads. None if nothing is left to ask."""
         if not self._left:
             return None
         reads, costs = 0, []
@@ -618,8 +620,8 @@ class OrderSearch:
 
     @property
     def may_be_key(self) -> bool:
-        """True if the pasted text holds sixty-four hexadecimal digits that no chain knows, which
-        may be a private key."""
+        """True if the pasted text holds sixty-four hexadecimal digits that are a transaction on no
+        known chain, and so may be a private key."""
         chains = self._searched.get(Place.CHAINS)
         unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
@@ -868,8 +870,8 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """Returns the orders to whose deposit address the payment went; if several share it, only those
-    that fit the payment best."""
+    """Returns the orders whose deposit address received the payment. If several orders share the
+    address, returns only the orders that fit the payment best."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
     same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]

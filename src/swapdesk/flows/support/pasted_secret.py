@@ -91,7 +91,7 @@ _NAMED_KEY = re.compile(
 
 def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
     """Returns a warning if ``text`` holds a private key, a seed phrase, or one of this desk's
-    secrets (``own``); otherwise None. The secret is not repeated."""
+    secrets (``own``); otherwise None. The warning does not contain the secret."""
     if any(secret in text for secret in own if len(secret) >= SHORTEST_OWN):
         return OWN
     lowered = text.lower()

@@ -80,8 +80,8 @@ class Reading(Struct, frozen=True):
 
 
 class PastedText(Struct, frozen=True):
-    """What was read from a pasted text, which is not kept. ``problem`` is why there is nothing to
-    search; otherwise empty."""
+    """What was read from a pasted text. The text itself is not stored. ``problem`` says why there
+    is nothing to search; empty if there is something."""
 
     readings: tuple[Reading, ...] = ()
     problem: str = ""
@@ -414,7 +414,7 @@ class _Words:
             self.readings.setdefault((reading.kind, reading.value), reading)
 
     def tells_less(self, reading: Reading) -> bool:
-        """Returns whether ``reading`` adds nothing to the others."""
+        """Returns whether ``reading`` adds nothing to the other readings."""
         if not reading.ends[0] or reading.ends[1]:
             return False
         others = islice(self.readings.values(), MOST_BEGINNINGS)

@@ -84,7 +84,8 @@ Owner = Literal["the customer", "you", "the service", "the chain", "nobody"]
 
 
 class DeskFacts(Struct, frozen=True):
-    """Problems of the desk or the service that may affect the order; None where there is none."""
+    """Problems of the desk or the service that may affect the order. A field is None if there is no
+    such problem."""
 
     silent_since: datetime | None = None
     clock_problem: str | None = None
@@ -127,8 +128,8 @@ class CaseFacts(Struct, frozen=True):
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """Returns the facts as they were known when the state ``seen[number]`` was received, as far
-        as the journal kept them."""
+        """Returns the facts that were known when the state ``seen[number]`` was received, as far as
+        the journal recorded them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(
@@ -574,8 +575,8 @@ def case_sentence(case: SupportCase) -> str:
 
 
 def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
-    """Returns what this desk knows of an order, without the requests about it; None if the journal
-    does not have it. ``search`` adds what the customer and the chains named. Raises
+    """Returns what this desk knows of an order, except the API requests about the order. None if
+    the journal does not have it. ``search`` adds what the customer and the chains named. Raises
     JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
@@ -600,8 +601,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """Returns the id of the request that created an order. None if this desk did not create the
-    order or knows no id. Raises JournalUnavailable."""
+    """Returns the id of the API request that created an order. None if this desk did not create the
+    order or has no id of the request. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
@@ -637,9 +638,9 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """Returns a line to swap a refund again, or the amount of an order that expired unpaid:
-    ``0.49994 btc.bitcoin eth.ethereum``. Empty for other orders, and if a chain shows a payment to
-    the expired one."""
+    """Returns the line with which a refund is swapped again or an order that expired unpaid is
+    repeated: ``0.49994 btc.bitcoin eth.ethereum``. Empty for other orders, and if a chain shows a
+    payment to the expired order."""
     order = tracked.order
     display = display_of(order)
     left = order.refund_amount if display == DisplayStatus.REFUNDED else None
@@ -666,7 +667,7 @@ class CaseStep(Struct, frozen=True, rename="camel"):
 
 
 class CaseSheet(Struct, frozen=True, rename="camel"):
-    """The texts about one order at one moment. Sentences have their full stops."""
+    """The texts about one order at one moment. Sentences end with a full stop."""
 
     order_id: str
     created: datetime | None
@@ -716,8 +717,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
     def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
-        """Returns rows about the order, each a label, a text, and its colour role (empty for
-        plain)."""
+        """Returns rows about the order, each with a label, a text, and a colour role (empty for
+        plain text). ``whole`` shows the refund address in full."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -737,8 +738,8 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
-    """An update of the order, received at ``at``. ``written`` is its time by the service, if known.
-    ``sheet`` has the texts as of then."""
+    """An update of the order. ``at`` is when this desk received it, ``written`` is the service's
+    time of the update, if known. ``sheet`` has the texts as of ``at``."""
 
     at: datetime
     source: str
@@ -810,8 +811,8 @@ def record_of(facts: CaseFacts) -> CaseRecord:
 
 
 def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseSheet:
-    """Returns the texts about the order at the moment of ``facts``. ``updates`` are those of
-    ``facts.seen``, if already computed."""
+    """Returns the texts about the order at the moment of ``facts``. ``updates`` are the updates in
+    ``facts.seen``, oldest first; if None, they are computed."""
     if updates is None:
         updates = list(reversed(updates_of(facts.seen)))
     case, order = SupportCase.of(facts), facts.tracked.order

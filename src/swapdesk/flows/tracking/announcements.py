@@ -67,8 +67,8 @@ def quote_ended(expired_at: datetime) -> str:
 
 
 def rate_worse(symbol: str, figure: Decimal, percent: Decimal, *, receive: bool) -> str:
-    """Returns how much worse a new quote is than the confirmed one. ``figure`` is its output, or
-    its input if the user stated the output (``receive``)."""
+    """Returns how much worse a new quote is than the confirmed quote. ``figure`` is the new quote's
+    output, or its input if the user stated the output (``receive``)."""
     gives, less = ("asks for", "more") if receive else ("gives", "less")
     return (
         f"The new quote {gives} {table_amount(figure)} {symbol},"

@@ -37,7 +37,8 @@ def quit_warning(
     paying: int = 0,
 ) -> str | None:
     """Returns the warning shown before the user leaves the desk; None if nothing is open.
-    ``signing`` and ``paying`` count swaps and deposits under way."""
+    ``creating`` says that the service has not answered a create request. ``signing`` and ``paying``
+    count swaps and deposits under way."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
@@ -63,8 +64,8 @@ def quit_warning(
 
 
 def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
-    """Returns whether the user acts next on an open order, without :func:`order_status` where
-    possible."""
+    """Returns whether the user acts next on an open order. Computes :func:`order_status` only if
+    necessary."""
     order, hidden = tracked.order, tracked.withheld is not None
     asked = bool(tracked.payments) or tracked.out_of_reach(now)
     if not asked and display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
@@ -75,8 +76,9 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 class OpenFinding(Struct, frozen=True):
-    """What became of an intent (what the user confirmed) of an earlier run. ``service_id`` is its
-    order, if one is known. ``intent_id`` is set only if the outcome is still unknown."""
+    """The outcome of an intent (a swap confirmed by the user) that an earlier run left open.
+    ``service_id`` is the id of its order, if known. ``intent_id`` is set only if the outcome is
+    still unknown."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
@@ -128,7 +130,8 @@ def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
 
 
 def settled_words(report: ResumeReport) -> list[str]:
-    """Returns a sentence for each outcome that was unknown and is now known: an order, or none."""
+    """Returns a sentence for each intent whose outcome was unknown and is now known: an order, or
+    no order."""
     settled = ("found", "withheld", "not_created")
     return [f"{end.what}: {end.said}" for end in findings(report) if end.kind in settled]
 
@@ -157,7 +160,8 @@ def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
 ) -> list[RecentEvent]:
     """Returns the ``limit`` newest states in the journal, newest first. A swap that was never
-    signed is listed as not signed, whatever the service reported."""
+    signed is listed as not signed, whatever the service reported. ``known`` returns the tracked
+    order for an id."""
     events = []
     for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)

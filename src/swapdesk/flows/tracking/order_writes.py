@@ -31,8 +31,8 @@ SLICE = 100
 
 
 class Writing(NamedTuple):
-    """A state of an order to be written to the journal. ``ended`` says that the REST API confirmed
-    its end."""
+    """A state of an order, to be written to the journal. ``ended`` is True if the REST API
+    confirmed the end of the order."""
 
     order: Order
     source: Source
@@ -40,8 +40,8 @@ class Writing(NamedTuple):
 
 
 class OrderWrites:
-    """Queues of order states for the journal. ``written`` is called with the ids of orders to
-    announce, after each commit and also if the journal refused the commit."""
+    """Queues of order states for the journal. ``written`` is called with the ids of the orders to
+    announce, after each commit and after a failed commit."""
 
     def __init__(
         self,
@@ -65,8 +65,7 @@ class OrderWrites:
         self._one_at_a_time = asyncio.Lock()
 
     def put(self, writing: Writing) -> None:
-        """Queues the newest state of an order. It replaces a queued older state of the same
-        order."""
+        """Queues the newest state of an order, in place of an older state that is still queued."""
         service_id = writing.order.service_id
         self._figures.pop(service_id, None)
         # It may have ended, which is not announced before the commit.
@@ -74,8 +73,8 @@ class OrderWrites:
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Queues a state of which only amounts and times are new. The journal gets it later than
-        others."""
+        """Queues a state in which only amounts and times are new. The journal receives such states
+        later than others."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)
@@ -124,7 +123,7 @@ class OrderWrites:
         return True
 
     async def finish(self) -> None:
-        """Stops the queues and writes everything queued in a worker thread or, if cancelled, at
+        """Stops the queues and writes all queued states: in a worker thread or, if cancelled, at
         once on the event loop."""
         self._finished = True
         self._due()

@@ -41,11 +41,11 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """Reads from the journal how batches pay their orders. Methods return None for orders of
-    another desk and raise JournalUnavailable."""
+    """Reads from the journal how far batches have paid their orders. Methods return None for orders
+    of another desk, and may raise JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Returns a value that changes with the payment of these orders."""
+        """Returns a value that changes when the payment of the batch ``multi_id`` changes."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """Returns how far the deposit of one order of a batch is paid."""
@@ -97,8 +97,8 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``tracked`` with its payment by a batch. Unchanged if it belongs to none, was
-        confirmed on its own, or has a deposit that the service has seen."""
+        """Returns ``tracked`` with its payment by a batch. Unchanged if the order is in no batch,
+        was confirmed on its own, or has a deposit that the service has seen."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -141,8 +141,8 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """Returns how far this desk has paid a DEX swap. None for other orders, once the service has
-    seen the transaction, and after the order's end, unless the swap was never signed. Raises
+    """Returns how far this desk has paid a DEX swap. None for other orders, and once the service
+    has seen the transaction. After the order's end, None unless the swap was never signed. Raises
     JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None
@@ -167,9 +167,9 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Returns how far a DEX swap is paid that the service has not seen. None if its transaction may
-    have been sent, or if the venue settles it (``settles``). ``acts`` are the order's operations in
-    the journal. ``closed`` is True if the service no longer waits for the payment."""
+    """Returns the payment of a DEX swap that the service has not seen. None if its transaction may
+    have been sent, or if the venue executes it (``settles``). ``acts`` are its journaled
+    operations. ``closed`` means that the service stopped waiting."""
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
     failure: SwapFailure = "not-signed"
@@ -190,8 +190,8 @@ def swap_payment(
 
 
 def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
-    """Returns where the money of an unpaid DEX swap is and which approvals and signatures still
-    allow somebody to take it, without a full stop."""
+    """Returns, without a full stop, where the money of an unpaid DEX swap is and which approvals
+    and signatures still allow somebody to take the money."""
     place = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     allowed = (State.SENT, State.DONE)

@@ -71,8 +71,8 @@ LOAD_STEP = 100
 
 class Tracker:
     """The orders that this desk knows, kept up to date. Call :meth:`load_present`, then :meth:`run`
-    in a task. ``on_change`` gets the ids of changed orders, or none if the stream or
-    :attr:`skipped` changed."""
+    in a task. ``on_change`` is called with the ids of changed orders, or with no ids if the stream
+    or :attr:`skipped` changed."""
 
     def __init__(
         self,
@@ -119,8 +119,8 @@ class Tracker:
         order from the journal."""
 
     async def load_present(self) -> None:
-        """Loads from the journal the orders that may still change. The event loop runs after every
-        :data:`LOAD_STEP` orders."""
+        """Loads from the journal the orders that may still change. Yields to the event loop after
+        every :data:`LOAD_STEP` orders."""
         for _ in self._loading(self._journal.orders.present()):
             await asyncio.sleep(0)
 
@@ -196,8 +196,8 @@ class Tracker:
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Loads and announces an order that was just written to the journal. If it is not there,
-        returns the order as loaded before, or None."""
+        """Loads and announces an order that was just written to the journal. If the journal does
+        not have it, returns the order as loaded before, or None."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
@@ -253,9 +253,8 @@ class Tracker:
             self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
-        """Loads orders that another desk or command of this home has journaled, and what changed
-        for loaded ones: payments made, and problems that the user dealt with. Announces the
-        changes."""
+        """Loads and announces what other desks and commands of this home have journaled: new
+        orders, payments of loaded orders, and problems that the user dealt with."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -288,8 +287,8 @@ class Tracker:
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Reads one order from the service and returns it merged into the loaded one. Raises
-        ClientError. After a 404, a loaded order is kept and marked as gone."""
+        """Reads one order from the service, merges it into the loaded order and returns the result.
+        After a 404, a loaded order stays loaded and is marked as gone. Raises ClientError."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
@@ -399,8 +398,8 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """Returns the ids of orders that are loaded as foreign although this home created them,
-        because the stream was faster than the journal."""
+        """Returns the ids of orders of this home that are loaded as foreign, because the stream
+        reported them before the journal had them."""
         since = self._clock.now() - _NEW
         while self._unclaimed and next(iter(self._unclaimed.values())) < since:
             del self._unclaimed[next(iter(self._unclaimed))]
@@ -528,8 +527,9 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """Returns ``before`` with a new verdict on its deposit address if the output in ``seen``
-        decides that. Without a usable journal, the verdict can only hide the address."""
+        """Returns ``before`` with a new verdict on its deposit address, if the payout amount in
+        ``seen`` decides the verdict. Without a usable journal, a new verdict can only hide the
+        address."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
@@ -559,8 +559,8 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, shown: TrackedOrder | None, *, written: bool) -> None:
-        """Shows ``after`` in place of ``shown``, but an ended order only once the journal has it.
-        ``written`` says that the state was queued for the journal."""
+        """Shows ``after`` in place of ``shown``. An order that has just ended is shown only once
+        the journal has its state. ``written`` says that the state was queued for the journal."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = shown is not None and ended(display_of(shown.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -610,8 +610,8 @@ class Tracker:
         return self._with_swap(tracked)
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
-        """Returns the newest deposit that this home sent and that did not fail, by order id, or
-        None. Empty if the journal cannot be read."""
+        """Returns, by order id, the newest deposit that this home sent and that did not fail; None
+        for an order without such a deposit. Empty if the journal cannot be read."""
         sent = self._journal.orders.own_deposits
         made = told_by_journal(lambda: sent(names), None) if names else None
         if made is None:
@@ -633,8 +633,8 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """Returns the journal's order if ``before`` is None or has a different verdict on the
-        deposit address; otherwise ``before``."""
+        """Returns the order from the journal if ``before`` is None, or if the verdict on the
+        deposit address differs there; otherwise ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):

@@ -76,12 +76,12 @@ _PAID = {
 
 
 async def _no_passphrase() -> None:
-    """Leaves the wallet locked, where nobody can be asked for the pass phrase."""
+    """Leaves the wallet locked. This is the default where no user can type the pass phrase."""
 
 
 class NewPayee(Struct, frozen=True):
-    """A question to the user: calls would be paid to a new payee or in a new token. The user agrees
-    by typing ``phrase``, once for each ``payee``."""
+    """A question to the user before API calls are paid to a new payee or in a new token. To agree,
+    the user types ``phrase``; later calls are then paid without a question."""
 
     payee: str
     lines: tuple[str, ...]
@@ -93,8 +93,9 @@ async def _nobody(asked: NewPayee) -> bool:
 
 
 class CallPayer:
-    """Pays API calls from the wallet's first EVM account. ``told`` is called when a price is paid
-    for the first time. ``consent`` asks about a new payee; True means yes."""
+    """Pays API calls from the wallet's first EVM account. ``told`` gets a sentence when a price is
+    paid for the first time. ``consent`` asks the user about a new payee and returns True if the
+    user agrees."""
 
     def __init__(
         self, wallet: Callable[[], LocalWallet], clock: Clock, told: Callable[[str], None]
@@ -131,8 +132,8 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """Returns the payment with ``taken`` read from the chain, None if the node did not answer.
-        Unchanged if the wallet has no node."""
+        """Returns the payment with its field ``taken`` read from the chain: None if the node did
+        not answer. The payment is unchanged if the wallet has no node for its chain."""
         link = next(
             (
                 candidate
@@ -211,8 +212,8 @@ class CallPayer:
         return account
 
     async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
-        """Asks the user about a new payee or token. Raises NotPaid without consent, and NotSignable
-        if the review asks for another phrase."""
+        """Asks the user about a new payee or token. Raises NotPaid if the user declines, and
+        NotSignable if the review is about anything else."""
         codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)

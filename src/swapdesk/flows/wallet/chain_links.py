@@ -21,7 +21,8 @@ LIVE_CONFIRMATIONS = {Kind.EVM: 6, Kind.SOLANA: 1}
 
 
 def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
-    """Returns the chains of a running sandbox, from ``ready``, its message that it has started."""
+    """Returns the chains of a running sandbox. ``ready`` is the message that the sandbox sent when
+    it had started."""
     return tuple(
         ChainLink(
             str(chain["shortName"]),
@@ -36,14 +37,14 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Returns (provider, Solana key) pairs: with these keys the providers of a running sandbox
-    sign. ``ready`` is the sandbox's start message."""
+    """Returns (provider, Solana key) pairs: the keys with which the providers of a running sandbox
+    sign. ``ready`` is the message that the sandbox sent when it had started."""
     return tuple((str(maker["provider"]), str(maker["key"])) for maker in ready.get("makers", ()))
 
 
 def no_node(settings: Settings, chain: Chain) -> str:
-    """Returns words that say that ``chain`` has no node and, in a live profile, where to configure
-    one. Without a full stop."""
+    """Returns a text without a full stop: it says that ``chain`` has no node and, in a live
+    profile, where to configure one."""
     if not settings.live:
         return f"this sandbox has no node of {chain.name}"
     where = f"[profiles.{settings.profile.value}.rpc]"
@@ -66,8 +67,8 @@ def is_private_node(url: str) -> bool:
 def live_links(
     settings: Settings, chain_of: Callable[[str], Chain | None]
 ) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """Returns the chains with a usable node in ``[profiles.NAME.rpc]``, and a sentence for each
-    unusable entry. ``chain_of`` returns None for an unknown chain."""
+    """Returns the chains with a usable node in the configuration section ``[profiles.NAME.rpc]``,
+    and a sentence for each unusable entry. ``chain_of`` returns None for an unknown chain."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
         chain = chain_of(name)

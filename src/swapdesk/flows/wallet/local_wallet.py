@@ -55,8 +55,8 @@ token list are taken."""
 
 
 class ChainTokens:
-    """The verified tokens of each chain, by its short name, ignoring case. No tokens if ``catalog``
-    is None."""
+    """Looks up the verified tokens of a chain by the chain's short name, ignoring case. There are
+    no tokens if ``catalog`` is None."""
 
     def __init__(self, catalog: Catalog | None) -> None:
         self._catalog = catalog
@@ -66,8 +66,8 @@ class ChainTokens:
         return chain_data.name if chain_data is not None else chain
 
     async def called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
-        """Returns the tokens of a chain that have a known price and one of these symbols, one for
-        each symbol."""
+        """Returns the tokens of a chain that have a known price and a symbol in ``symbols``, at
+        most one token for each symbol."""
         assets: dict[str, Asset] = {}
         for asset, price in await self.priced(chain):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
@@ -127,7 +127,8 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """The balances of one account, or of its smart account ``smart``, on one chain."""
+    """The balances of one account on one chain. If ``smart`` is not None, they are those of the
+    account's smart account, which has this address."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -174,9 +175,9 @@ class ChainAllowances(Struct, frozen=True):
 
 
 class ChainReader(Struct, frozen=True):
-    """Reads accounts by asking the wallet agent. If the agent refuses, the result has a
-    ``problem``; other failures raise WalletError. ``place`` is the configuration section with the
-    nodes, None in the sandbox."""
+    """Reads the balances and allowances of accounts through the wallet agent. If the agent refuses,
+    the result has a ``problem``; other failures raise WalletError. ``place`` is the configuration
+    section that lists the nodes, None in the sandbox."""
 
     client: WalletClient
     tokens: ChainTokens
@@ -259,7 +260,8 @@ def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """Returns the result of ``read``, which is tried again once if the node does not answer."""
+    """Calls ``read`` and returns its result. If the node does not answer, calls ``read`` once
+    more."""
     try:
         return await read()
     except Refused as refused:
@@ -269,8 +271,8 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """The transfers that the sandbox's faucet sent. A transfer listed in ``problems`` may have been
-    sent all the same."""
+    """The transfers that the sandbox's faucet sent: their number, and a sentence for each problem.
+    Even a transfer with a problem may have been sent."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
@@ -310,9 +312,9 @@ class LocalWallet:
         makers: Sequence[tuple[str, str]] = (),
         program: Sequence[str] = AGENT,
     ) -> None:
-        """Makes the wallet without starting its agent. ``makers`` are (provider, Solana key) pairs
-        whose signatures a transaction may already have. ``program`` has the Python arguments that
-        start the agent."""
+        """Makes the wallet without starting its agent. ``makers`` are (provider, Solana key) pairs;
+        a transaction may already have signatures by these keys. ``program`` holds the arguments
+        with which Python starts the agent."""
         self.settings = settings
         self.links = tuple(links)
         self.makers = tuple(makers)
@@ -341,7 +343,8 @@ class LocalWallet:
 
     @property
     def locks_in(self) -> float | None:
-        """Seconds until unused keys are locked; None if they are locked now."""
+        """Seconds until the agent locks the keys if they are not used; None if they are locked
+        now."""
         if self._client is None or self._client.gone or not self._client.accounts.unlocked:
             return None
         return max(0.0, self._used + AUTO_LOCK_SECONDS - self._clock.monotonic())
@@ -353,8 +356,8 @@ class LocalWallet:
         return (self.settings.places.keys / RECORDS).is_file()
 
     async def client(self) -> WalletClient:
-        """Returns the client of the agent, which is started if needed, and restarts the idle time
-        before locking. Raises DeskReadsOnly if this desk was started read-only."""
+        """Returns the agent's client, after starting the agent if needed. Each call postpones the
+        automatic locking of the keys. Raises DeskReadsOnly if this desk was started read-only."""
         if self.settings.reads_only:
             raise DeskReadsOnly("this desk only reads, so the keys stay closed")
         async with self._starting:
@@ -393,8 +396,9 @@ class LocalWallet:
         return await (await self.client()).read_accounts()
 
     async def unlock(self, passphrase: Secret | None = None) -> tuple[UnusableKey, ...]:
-        """Opens the keys and returns those that did not open. With ``passphrase`` None, the sandbox
-        uses its stored one and a live wallet raises ValueError."""
+        """Opens the keys with the pass phrase and returns the keys that did not open. If
+        ``passphrase`` is None, the sandbox uses its stored pass phrase and a live wallet raises
+        ValueError."""
         return await (await self.client()).unlock(self._phrase(passphrase))
 
     def _phrase(self, passphrase: Secret | None) -> Secret:
@@ -429,8 +433,8 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Sets the spending policy. In the sandbox, or for a stricter policy, ``passphrase`` may be
-        None; otherwise None raises Refused (code ``passphrase_needed``)."""
+        """Sets the spending policy. ``passphrase`` may be None in the sandbox or if the policy
+        becomes stricter; otherwise None raises Refused (code ``passphrase_needed``)."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -448,7 +452,7 @@ class LocalWallet:
         heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
     ) -> tuple[ChainHoldings, ...]:
         """Returns the balances of all accounts, or of ``account`` alone. ``heard`` is called at the
-        start and after each chain's answer with the complete list."""
+        start and after each chain's answer; it gets all entries, also the ones still being read."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
         holdings = [
@@ -465,17 +469,18 @@ class LocalWallet:
         return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """Records that the faucet is sending a token (None: the native coin) to an account that had
-        none of it."""
+        """Records that the faucet is sending a token to an account that had none of it.
+        ``contract`` None means the native coin."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
-        """True if the faucet may still be sending this token (None: the native coin), so that the
-        balance may be too low."""
+        """True if the faucet may still be sending this token, so that the balance may be too low.
+        ``contract`` None means the native coin."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
-        """Records that the faucet's transfer has arrived, or that the wait for it is over."""
+        """Records that the faucet's transfer of this token has arrived or is no longer awaited.
+        ``contract`` None means the native coin."""
         self._given.get((address, chain), set()).discard(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
@@ -497,8 +502,9 @@ class LocalWallet:
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
-        """Returns the balances of smart accounts that have something or cannot be read. ``owned``
-        maps (owner's address, chain) to additional tokens to read."""
+        """Returns the balances of the smart accounts in ``owned`` that hold something or cannot be
+        read. ``owned`` maps (owner's address, chain) to additional tokens to read. ``account``
+        limits the result to one owner."""
         reader = await self._reader()
         requests = [
             (owner, link, owned[owner.address, link.name])
@@ -561,8 +567,9 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """Returns what the agent may sign for a transaction that pays only the account itself.
-    ``gas_units`` is the most to pay for gas, in base units of the native coin."""
+    """Returns the limits for the agent: the transaction may pay only the account itself.
+    ``gas_units`` is the most to pay for gas, in base units of the native coin. ``withdrawal`` has
+    the further limits of a withdrawal, or is None."""
     return Promise(
         intent_id=intent_id,
         account=account,

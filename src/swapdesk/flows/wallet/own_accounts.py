@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
-    """Returns the accounts that can receive one of ``tokens``, without chains that have no node.
-    Starts no agent if there are no keys. Raises WalletError."""
+    """Returns the wallet's accounts that can receive one of ``tokens``. Tokens on chains without a
+    node are ignored. Starts no agent if there are no keys. Raises WalletError."""
     chains = [token.chain_data for token in tokens]
     kinds = {
         KINDS[chain.kind]
@@ -37,8 +37,8 @@ async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
 
 
 class OwnBalance(Struct, frozen=True):
-    """The largest balance that a single account has, in whole tokens. ``spendable`` leaves out the
-    payment's network fee if paid in the same token."""
+    """The largest balance that a single account has, in whole tokens. ``spendable`` is this balance
+    without the payment's network fee, if that is paid in the same token."""
 
     amount: Decimal
     spendable: Decimal
@@ -50,8 +50,8 @@ NOT_READ = "What your wallet has of {symbol} could not be read: write the amount
 
 
 async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
-    """Returns the wallet's balance of ``token``, even while locked, or a sentence on why it is
-    unknown. Waits for the faucet's transfer."""
+    """Returns the wallet's balance of ``token``, even if the wallet is locked. If the balance is
+    unknown, returns a sentence that says why. First waits until the faucet has finished."""
     await desk.wallet.filling.over()
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
@@ -112,7 +112,7 @@ async def account_address(desk: Desk, token: Token, named: str) -> str | None:
 
 
 def has_keys(desk: Desk) -> bool:
-    """True if this profile's key directory is not empty. This does not start an agent."""
+    """True if this profile's key directory is not empty. Starts no agent."""
     try:
         return any(desk.settings.places.keys.iterdir())
     except OSError:

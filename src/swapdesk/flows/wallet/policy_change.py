@@ -38,8 +38,8 @@ the restriction. ``anew`` has no value and means that the change starts from an 
 
 
 class PolicyProblem(ValueError):
-    """Raised if a change does not lead to a valid policy. ``field`` is the wrong option, or None.
-    ``next`` says who acts next, empty if the message suffices."""
+    """Raised if a change does not lead to a valid policy. ``field`` names the wrong option, or is
+    None. ``next`` says who acts next; it is empty if the message says enough."""
 
     def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
         super().__init__(message)
@@ -167,7 +167,7 @@ def _link(wallet: LocalWallet, name: str) -> ChainLink:
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     """Returns the verified token written like ``usdc.base`` or as contract and chain. Raises
-    PolicyProblem unless exactly one fits."""
+    PolicyProblem unless exactly one token fits."""
     name, separator, chain = given.rpartition(".")
     if not separator or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")

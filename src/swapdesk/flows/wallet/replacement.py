@@ -50,8 +50,9 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """The words for one way to replace a waiting transaction. Fields that are functions get that
-    transaction; a sequence has all transactions with its nonce, oldest first."""
+    """The texts and functions of one way to replace a waiting transaction. In the functions, the
+    first transaction is the waiting one; a sequence has all transactions with the same nonce,
+    oldest first."""
 
     noun: str
     kept: str
@@ -93,9 +94,9 @@ class ReplacementKind(Struct, frozen=True):
 
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
-    """Returns the outcome of a successful replacement. ``hash_`` is the executed transaction, None
-    if the waiting one was given up unsent. ``failed`` is True if it had no effect and only cost
-    gas."""
+    """Returns the outcome of a finished replacement. ``hash_`` is the executed transaction, None if
+    the waiting transaction was given up unsent. ``failed`` is True if the execution failed and only
+    cost gas."""
     if not failed:
         return Outcome(hash=hash_)
     cause = f"{hash_} was executed and failed; its gas is paid."
@@ -104,7 +105,8 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 class Replacement:
     """Replaces waiting transactions. ``gas_units`` is the most to pay for gas, in the coin's base
-    units, unless the user confirmed more. Methods raise WalletError before anything was sent."""
+    units, unless the user confirmed more. A WalletError from a method means that nothing was
+    sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
@@ -115,8 +117,8 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """Returns a step that replaces a transaction, or an outcome if that is impossible. A
-        replacement that was signed earlier is sent again."""
+        """Returns a step that replaces the transaction ``hash_``, or an outcome if it cannot be
+        replaced. If a replacement was signed earlier, the step sends this replacement again."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -160,15 +162,15 @@ class Replacement:
 
 
 def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
-    """Returns the outcome of a transaction that is not replaced. ``reason`` is a sentence that says
+    """Returns the outcome if a transaction cannot be replaced. ``reason`` is a sentence that says
     why."""
     money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(kind.kept_code, Failure(reason, money, _LISTED))
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """Returns the outcome if ``first`` no longer waits. ``stands`` is the transaction that pays
-    instead: ``first`` itself or its replacement."""
+    """Returns the outcome if ``first`` no longer waits. ``stands`` is the transaction that takes
+    effect: ``first`` itself or its replacement."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"

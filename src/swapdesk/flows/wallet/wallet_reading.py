@@ -35,8 +35,8 @@ have them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Creates a sandbox wallet's first accounts and has the faucet send them money where they have
-    none. Cancelling the caller does not stop it. Raises WalletError."""
+    """Creates a sandbox wallet's first accounts and has the faucet send money to those that have
+    none. The work goes on if the caller is cancelled. Raises WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))
@@ -109,8 +109,8 @@ class WalletSnapshot(Struct, frozen=True):
     """The status of the spending policy; None until it is read."""
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
-        """Returns the snapshot with which a new reading begins: new accounts, no balances, old
-        allowances."""
+        """Returns the snapshot with which a new reading begins: the given accounts, no balances,
+        and the allowances of this snapshot."""
         return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,
@@ -129,8 +129,9 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """Reads the wallet. ``known`` is the last snapshot, or None. ``heard`` gets partial results,
-    ``made`` the number of accounts created. Raises WalletError and OSError."""
+    """Reads the wallet. ``known`` is the last snapshot, or None. ``owned`` returns the smart
+    accounts to read. ``heard`` gets partial results, ``made`` the number of accounts created.
+    Without ``control`` there is no faucet. Raises WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()

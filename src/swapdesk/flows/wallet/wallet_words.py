@@ -36,8 +36,8 @@ MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
 def failure_of_wallet(error: WalletError) -> Failure:
-    """Returns the Failure for an error of the wallet before anything is signed. Its code is the
-    agent's refusal code, WALLET_MISSING, AGENT_GONE, READ_ONLY or WALLET."""
+    """Returns the Failure for a wallet error that was raised before anything was signed. Its code
+    is the agent's refusal code, WALLET_MISSING, AGENT_GONE, READ_ONLY or WALLET."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
         return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)
@@ -62,8 +62,8 @@ def failure_of_wallet(error: WalletError) -> Failure:
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Returns who acts next if a chain cannot be read; empty if only another attempt helps.
-    ``place`` is the configuration section with its node, None in the sandbox."""
+    """Returns who acts next if a chain cannot be read; empty if nothing but another attempt helps.
+    ``place`` is the configuration section that names the chain's node, None in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":

@@ -44,8 +44,8 @@ Storage = dict[int, int]
 
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
-    """Returns the storage slot of a map's entry, or of a nested map's for several keys. The map is
-    at ``slot``; its keys are numbers or addresses."""
+    """Returns the storage slot of an entry of the map at ``slot``. Keys are numbers or addresses;
+    each further key selects an entry of a nested map."""
     for key in keys:
         slot = int.from_bytes(
             keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"

@@ -59,7 +59,7 @@ def parties_of(key: bytes) -> dict[str, str]:
 
 
 class TokenContractKind(StrEnum):
-    """The kinds of token contracts; the value is the name of the artefact."""
+    """The kinds of token contracts. The value of each is the name of its artefact."""
 
     TOKEN = "Token"
     PERMIT = "PermitToken"
@@ -134,8 +134,8 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 
 
 def contract_of(token: WorldToken) -> TokenContract:
-    """Returns the contract of a token other than a coin. A token without a known address gets a
-    plain contract, even if it has a known symbol."""
+    """Returns the contract of a token; the token must not be a native coin. A token whose address
+    is not known gets a plain contract."""
     row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
     if row.address is None:
         return plain
@@ -288,7 +288,8 @@ def token_storage(
     units: Mapping[str, int],
     allowed: Allowances,
 ) -> Storage:
-    """Returns the storage of a token contract with the balances ``units`` by holder."""
+    """Returns the storage of a token contract. ``units`` are the balances by holder; ``allowed``
+    are the allowances by owner and spender."""
     slots = artefact(contract.kind).slots
     storage: Storage = {
         **text(slots["ledger.name"], contract.name),
@@ -320,8 +321,8 @@ def pool_storage(token0: str, token1: str, reserve0: int, reserve1: int, fee: in
 def router_storage(
     name: str, wrapped_native: str, pools: Iterable[tuple[str, str, str]]
 ) -> Storage:
-    """Returns the storage of ``Router`` or ``PermitRouter``. ``pools`` are triples of two tokens
-    and their pool."""
+    """Returns the storage of the contract ``Router`` or ``PermitRouter``, as ``name`` says.
+    ``pools`` are addresses: (token, other token, their pool)."""
     slots = artefact(name).slots
     storage: Storage = {slots["routing.WETH"]: number(wrapped_native)}
     slot = slots["routing.poolOf"]
@@ -380,8 +381,8 @@ _HONEST = frozenset(HONEST_ROWS)
 
 
 def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
-    """Returns the contracts and accounts of a chain's block 0, by address. ``key`` is the
-    ``sandbox.key``."""
+    """Returns the contracts and accounts of a chain's block 0, by address. ``key`` is the sandbox's
+    secret (``sandbox.key``)."""
     parties = parties_of(key)
     allocations = _tokens(chain, parties, key)
     for address, (name, storage) in _contracts(chain, parties).items():
@@ -476,8 +477,9 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Mapping[str, str]
 ) -> tuple[Counter[str], Allowances]:
-    """Returns a token's balances by holder and its allowances in block 0, without the exchanges'
-    wallets. The treasury gets the rest of the supply."""
+    """Returns a token's balances by holder, without those of the exchanges' wallets, and its
+    allowances, both for block 0. ``pooled`` are pools with their reserves of the token. The
+    treasury gets the rest of the supply."""
     units: Counter[str] = Counter()
     allowed: dict[tuple[str, str], int] = {}
     for pool, reserve in pooled:

@@ -37,15 +37,16 @@ PARTS = 10_000
 
 
 def amount_out(amount_in: int, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns what a pool pays for ``amount_in``, rounded down as the contract does. ``fee`` is in
-    parts of 10,000; amounts are in smallest units."""
+    """Returns how much a pool pays out for ``amount_in``, rounded down as the contract does.
+    ``fee`` is in parts of 10,000; amounts are in smallest units."""
     kept = amount_in * (PARTS - fee)
     return kept * reserve_out // (reserve_in * PARTS + kept)
 
 
 def amount_to(ratio: Fraction, reserve_in: int, reserve_out: int, fee: int) -> int:
-    """Returns how much to sell to a pool, fee included, so that ``reserve_in`` divided by
-    ``reserve_out`` rises to ``ratio``. Rounded down; 0 if it is that high already."""
+    """Returns the amount to sell to a pool, fee included, that raises the ratio ``reserve_in /
+    reserve_out`` to ``ratio``. The amount is rounded down; it is 0 if the ratio is already high
+    enough."""
     x, y, kept = reserve_in, reserve_out, PARTS - fee
     missing = PARTS * x * (ratio.numerator * y - ratio.denominator * x)
     if missing <= 0:
@@ -162,8 +163,7 @@ class _Watched(Struct):
 
 
 class Keeper:
-    """Keeps the prices of the pools on a node's chains at the market's, as long as a chain is
-    used."""
+    """Keeps the pools of a node at market prices, on the chains that are in use."""
 
     def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
         self._node = node
@@ -172,9 +172,9 @@ class Keeper:
         self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
 
     async def attend(self, chain: str) -> None:
-        """Records that a chain is used, and starts a check of its pool prices unless there was one
-        lately. If the last check is STALE_SECONDS old, waits until the prices are corrected, up to
-        WAKING_SECONDS."""
+        """Records that a chain is in use, and starts a check of its pool prices unless there was
+        one recently. If the last check is at least STALE_SECONDS old, waits until the prices are
+        corrected, but at most WAKING_SECONDS."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         age = now - watched.looked
@@ -211,8 +211,8 @@ class Keeper:
 
     async def step(self, chain: str) -> bytes | None:
         """Corrects the pools of a chain that deviate from the market price; returns the
-        transaction's hash. None if there is nothing to do or the previous transaction is pending.
-        Raises Problem."""
+        transaction's hash. Returns None if nothing has to be done or the previous transaction is
+        still pending. Raises Problem."""
         watched = self._chains[chain]
         async with watched.stepping:
             if _waits(watched):
@@ -265,8 +265,8 @@ def _state(accounts: AccountsAt, pool: Pool) -> PoolState:
 
 
 async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
-    """Sends units of a token from the treasury and returns the transaction's hash at once. Raises
-    Problem, also if the treasury holds too little."""
+    """Sends units of a token from the treasury and returns the transaction's hash at once. May
+    raise Problem, for example if the treasury holds too little."""
     return await node.account(chain, TREASURY).send(
         bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
     )

@@ -165,9 +165,9 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """Returns the leg that a payment to this address and tag belongs to, or None. If no leg has
-        the tag, the leg without a tag counts. If several legs had the address, the open or else the
-        last one counts."""
+        """Returns the leg to which a payment to this address and tag belongs, or None. If no leg
+        has the tag, a leg without a tag is taken. Among several legs, the open leg or otherwise the
+        newest is taken."""
         row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if row is None and tag is not None:
             row = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
@@ -181,8 +181,9 @@ class AccountRows:
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
-        """Returns the legs of an order, the oldest first. ``side`` selects one leg and its
-        replacements on other routes (``<serviceId>:<side>#2``)."""
+        """Returns the legs of an order, the oldest first. If ``side`` is ``in`` or ``out``, returns
+        only the leg on that side and the legs that replaced it on other routes (key
+        ``<serviceId>:<side>#2``)."""
         key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
             "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
@@ -193,8 +194,8 @@ class AccountRows:
         return self._one("SELECT 1 FROM accounts WHERE chain = ?", chain) is not None
 
     def of_cause(self, cause: str) -> sqlite3.Row | None:
-        """Returns the leg for which an exchange made the payment with this cause, such as
-        ``payout:7``; None for other payments."""
+        """Returns the leg to which a payment by an exchange belongs. ``cause`` is the payment's
+        cause, such as ``payout:7``. Returns None if the payment was not made for a leg."""
         kind, _, name = cause.partition(":")
         if kind == "late":
             query = "SELECT * FROM accounts WHERE id = (SELECT account FROM payments WHERE id = ?)"
@@ -202,8 +203,8 @@ class AccountRows:
         return self.by_id(int(name)) if kind in _PAID_FOR_LEGS else None
 
     def count(self, deposit: sqlite3.Row) -> bool:
-        """Marks a deposit as confirmed. Returns True if now all deposits of its leg are confirmed
-        that arrived in time."""
+        """Marks a deposit as confirmed. Returns True if every deposit that arrived in time for the
+        same leg is now confirmed."""
         self._connection.execute(
             "UPDATE payments SET counted = 1, due_world = NULL, due_now = NULL WHERE id = ?",
             (deposit["id"],),
@@ -217,8 +218,8 @@ class AccountRows:
         return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
-        """Writes columns of a leg at the end of a step. The due times are cleared unless they are
-        among the columns."""
+        """Writes ``columns`` of a leg at the end of a step. The leg's due times are set to None
+        unless ``columns`` contains them."""
         self.change(row, **{"due_world": None, "due_now": None, **columns})
 
     def change(self, row: sqlite3.Row, **columns: object) -> None:
@@ -227,7 +228,7 @@ class AccountRows:
             self.tell(row)
 
     def tell(self, row: sqlite3.Row) -> None:
-        """Reports a change of a leg's state that is stored elsewhere than in its own row."""
+        """Reports a change of a leg's state that is stored outside the leg's own row."""
         self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
@@ -239,8 +240,8 @@ class AccountRows:
         return sum(int(row["units"]) for row in rows)
 
     def next_due(self, here: Moment) -> tuple[str, sqlite3.Row] | None:
-        """Returns the table and row of the account or payment that has been due longest; None if
-        nothing is due."""
+        """Returns the table and row of the account or payment that has been due longest at the
+        moment ``here``; None if nothing is due."""
         due = [
             (table, row)
             for table in ("accounts", "payments")

@@ -57,8 +57,8 @@ Inclusion = tuple[int, bool]
 
 
 class ChainWallets(Protocol):
-    """The sandbox's wallets on one embedded chain. All methods but ``address`` and ``is_open`` open
-    the chain if needed."""
+    """The sandbox's wallets on one embedded chain. Every method except ``address`` and ``is_open``
+    opens the chain if necessary."""
 
     name: str
     began: int
@@ -117,8 +117,8 @@ PAYER = "payer of deposits"
 
 
 def hot_wallet_name(venue: str, number: int = 0) -> str:
-    """Returns the name of one of the wallets from which an exchange pays. ``number`` counts the
-    exchange's wallets from 0."""
+    """Returns the name of a wallet from which an exchange pays. ``number`` counts the exchange's
+    wallets from 0."""
     return f"hot wallet {venue} {number}"
 
 
@@ -127,8 +127,8 @@ CUSTOMER = "customer "
 
 
 def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
-    """Yields the wallets that hold a token at genesis, as (name, smallest units). None without a
-    price."""
+    """Yields the wallets that hold a token at genesis, as (name, smallest units). Yields nothing
+    for a token without a price."""
     for venue, number, units in _reserves(token):
         yield PAYER if venue is None else hot_wallet_name(venue, number), units
 
@@ -144,8 +144,8 @@ def _reserves(token: WorldToken) -> Iterator[tuple[str | None, int, int]]:
 
 
 def reserve_units(token: WorldToken, dollars: int) -> int:
-    """Returns how many smallest units ``dollars`` buy at the base price, in whole tokens, and on
-    Solana limited to what 64 bits can hold. Raises ValueError if the token has no price."""
+    """Returns how many whole tokens ``dollars`` buy at the base price, in smallest units. On Solana
+    the number is limited to what 64 bits can hold. Raises ValueError if the token has no price."""
     units = int(dollars / asset_of(token).price) * int(10**token.row.decimals)
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
@@ -237,8 +237,8 @@ class Ledger:
         return self._wallets[place]
 
     def address(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
-        """Returns the address of the wallet ``name`` on an embedded chain; on other chains, one
-        derived from the seed and ``place``."""
+        """Returns the address of a wallet. On an embedded chain it is the address of the wallet
+        ``name``; on other chains it is derived from the seed and ``place``."""
         wallets = self.embedded.get(chain.short_name)
         if wallets is not None:
             return wallets.address(name)
@@ -359,7 +359,7 @@ class Ledger:
         )
 
     def arrive(self, token: WorldToken, venue: str, arrival: IncomingPayment, at: Moment) -> None:
-        """Books a payment to an exchange that was read from a block."""
+        """Books a payment that an exchange received, as read from a block."""
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
         arrived = Payment(
@@ -401,8 +401,8 @@ class Ledger:
         self._database.change("payments", payment.id, columns)
 
     def count(self, chain: str, height: int, at: Moment) -> None:
-        """Makes deposits on an embedded chain due at the time ``at`` if they have enough
-        confirmations. ``height`` is the newest block's."""
+        """Sets the due time of deposits on an embedded chain to ``at`` if they have enough
+        confirmations. ``height`` is the height of the newest block."""
         deep = height - chains_by_name()[chain].confirmations + 1
         self._connection.execute(
             "UPDATE payments SET due_world = ? WHERE chain = ? AND account IS NOT NULL"
@@ -456,6 +456,6 @@ class Ledger:
 
 
 def _is_exchange(wallet: str) -> bool:
-    """Returns whether the wallet belongs to an exchange. On embedded chains only those have a
-    balance in this ledger."""
+    """Returns True if the wallet belongs to an exchange. On embedded chains, only exchanges'
+    wallets have a balance in this ledger."""
     return wallet != PAYER and not wallet.startswith(CUSTOMER)

@@ -60,8 +60,8 @@ class MinedLog:
         self._end = 0
 
     def read(self) -> tuple[bytes | None, list[bytes]]:
-        """Returns the snapshot (None if there is none) and all later payloads in sequence, without
-        a last one that a crash left incomplete. Raises LogDamaged."""
+        """Returns the snapshot, or None if there is none, and all later payloads in sequence. A
+        last payload that a crash left incomplete is dropped. Raises LogDamaged."""
         snapshot = self.snapshot()
         self._open_log()
         for stale in self._directory.glob(f"{self._name}.*.log"):
@@ -76,8 +76,8 @@ class MinedLog:
         return snapshot, payloads
 
     def append(self, payload: bytes) -> None:
-        """Appends a payload, which is durable when this returns. Raises OSError, and then nothing
-        was kept."""
+        """Appends a payload, which is durable when this method returns. An OSError means that the
+        log is unchanged."""
         frame = _frame(payload)
         try:
             _write(self._opened, frame, self._end)
@@ -90,8 +90,8 @@ class MinedLog:
         self._end += len(frame)
 
     def replace(self, snapshot: bytes) -> None:
-        """Writes a new snapshot and begins a new, empty log. Raises OSError, and then the old
-        snapshot and log stay valid."""
+        """Writes a new snapshot and begins a new, empty log. After an OSError, the old snapshot and
+        log stay valid."""
         number = self._number + 1
         fresh = self._directory / f"{self._name}.snapshot.new"
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -157,8 +157,9 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """Does all that is due, then calls a method; returns its result or an awaitable of it.
-        ``venue_legs`` changes nothing. Raises Problem."""
+        """Does all that is due, then calls a method and returns its result or an awaitable of it.
+        For the method ``venue_legs``, which only reads, the first step is skipped. Raises
+        Problem."""
         if method != "venue_legs":
             self.step()
         if self.faults.down():
@@ -286,7 +287,7 @@ class Node:
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
         """Gives a customer's account several times what it lacks for a payment, so that the gift
-        does not reveal the amount. Returns once the gifts are in a block."""
+        does not reveal the payment's amount. Returns once the gifts are in a block."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
@@ -349,8 +350,8 @@ BODY_LIMIT = 64 * 1024
 
 
 class NodeApp:
-    """The ASGI application of a node; requests need the node's token. Requests on the paths of
-    ``chains`` go to that application without a token."""
+    """The ASGI application of a node. Requests need the node's token, except those on the paths of
+    the embedded chains: the application ``chains`` answers these without a token."""
 
     def __init__(self, node: Node, token: str, chains: Door | None = None) -> None:
         self._node = node
@@ -489,8 +490,8 @@ _News = tuple[str, str, str]
 
 
 class EventSender:
-    """Sends events to the service at ``url``, which ends in ``/v2``. ``key`` is the
-    ``sandbox.key``; ``rng`` draws the ids of events."""
+    """Sends events to the service at ``url``, which ends in ``/v2``. ``key`` is the sandbox's
+    secret (``sandbox.key``); ``rng`` draws the ids of events."""
 
     def __init__(
         self,
@@ -509,8 +510,8 @@ class EventSender:
         self._told = asyncio.Event()
 
     def tell(self, source: str, name: str, value: str) -> None:
-        """Queues the event ``{name: value}``, for example with the changed ``orderId``. ``source``
-        is a venue's code or ``bundler``."""
+        """Queues an event for the service, such as ``orderId`` (``name``) with an order's id
+        (``value``). ``source`` is a venue's code or ``bundler``."""
         self._waiting.setdefault((source, name, value))
         if len(self._waiting) > MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]

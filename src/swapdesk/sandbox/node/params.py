@@ -101,8 +101,8 @@ class SendOn(AccountOf):
 
 
 class FaultAdd(RequestModel):
-    """A fault of an order, of a venue's next legs or of a chain's node. It happens ``times`` times.
-    The default is once; for ``node_down`` until cleared."""
+    """A fault of an order, of a venue's next legs or of a chain's node. ``times`` is how often the
+    fault happens. The default is once, but ``node_down`` lasts until faults are cleared."""
 
     fault: Annotated[str, Identity(64)]
     service_id: OrderId | None = None

@@ -42,8 +42,8 @@ class Settlement:
     # Deposits
 
     def credit(self, payment: Payment, at: Moment) -> None:
-        """Credits a payment to the leg that received it; it counts as late if the leg no longer
-        takes deposits. A payment with a wrong tag or token is ignored."""
+        """Credits a payment to the leg that received it. The payment counts as late if the leg no
+        longer takes deposits. A payment with a wrong tag or token is ignored."""
         row = self._rows.by_deposit(payment.chain, payment.receiver, payment.tag)
         if row is None or row["token_in"] != payment.token:
             return
@@ -109,8 +109,8 @@ class Settlement:
     # Ends other than a payout
 
     def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
-        """Ends a leg as failed; the venue keeps the deposit. If ``declined`` is True, the service
-        is to call ``send_on`` to say where the deposit goes."""
+        """Ends a leg as failed; the venue keeps the deposit. ``declined`` means that the service
+        may then call ``send_on`` to have the deposit forwarded."""
         status = LegStatus.FAILED
         self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 

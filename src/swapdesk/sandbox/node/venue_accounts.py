@@ -57,8 +57,9 @@ class OrderFaults:
         self._clock = clock
 
     def add(self, fault: FaultAdd) -> None:
-        """Applies a fault to the existing leg of its order, or keeps it for the next ``times``
-        legs. Raises Problem if it can apply to neither."""
+        """Applies a fault to the existing leg of an order, or stores it for the next ``times``
+        matching legs. Raises Problem if the order has no such leg or the leg is too far
+        advanced."""
         with self._database.transaction():
             if fault.fault == RELEASE:
                 self._release(fault)
@@ -80,8 +81,8 @@ class OrderFaults:
                 self._go_on(row)
 
     def open_leg(self, venue: str, key: str) -> dict[str, object]:
-        """Applies the waiting faults, one of each name, to a new leg; returns the columns that they
-        set in its row."""
+        """Counts the waiting faults that apply to a new leg as used, one fault of each name.
+        Returns the columns that they set in the leg's row."""
         service_id, _, name = key.partition(":")
         about: About = {("serviceId", service_id), ("venue", venue)}
         met: set[str] = set()
@@ -96,7 +97,8 @@ class OrderFaults:
         return columns
 
     def confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        """Handles the confirmed deposit of a leg, as a fault prescribes or by accepting it."""
+        """Handles the confirmed deposit of a leg. Accepts the deposit unless a fault prescribes
+        otherwise."""
         arrived = self._rows.credited(row["id"])
         for name, on_deposit in ON_DEPOSIT.items():
             if name in faults_of(row):
@@ -132,8 +134,8 @@ class OrderFaults:
             ON_DEPOSIT[name](self._settlement, row, int(row["arrived"]), here)
 
     def _release(self, fault: FaultAdd) -> None:
-        """Releases deposits of an order or exchange that are held for a check, and stops holding
-        later ones. Raises Problem if there is nothing to release."""
+        """Releases the deposits of an order or exchange that are held for a check; later deposits
+        are not held either. Raises Problem if there is nothing to release."""
         if fault.service_id is not None:
             rows = self._rows.legs_of(fault.service_id, fault.leg)
         else:
@@ -160,7 +162,7 @@ class OrderFaults:
 
 
 def selected_by(fault: FaultAdd) -> tuple[str, str]:
-    """Returns a fault's selector and value: ``venue`` and its code, or ``serviceId`` and the
+    """Returns what a fault selects: ``venue`` with the venue's code, or ``serviceId`` with the
     order's id."""
     if fault.venue is not None:
         return "venue", fault.venue
@@ -199,7 +201,7 @@ _VENUES = {row.code: row for row in VENUE_ROWS}
 
 
 class VenueAccounts:
-    """The accounts of all exchanges over one ledger. Its methods raise Problem."""
+    """The accounts of all exchanges over one ledger. All methods may raise Problem."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: WorldClock) -> None:
         self._database = database

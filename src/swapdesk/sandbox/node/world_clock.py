@@ -22,8 +22,8 @@ class Moment(Struct, frozen=True):
 
 
 class ClockRecord(Struct, frozen=True):
-    """The stored time of the node: by how many milliseconds sandbox time is ahead of the machine's
-    clock, and since when world time has run at ``speed``."""
+    """The stored time of the node. ``offset`` is how many milliseconds sandbox time is ahead of the
+    machine's clock. Since the moment ``anchor``, world time has run at ``speed``."""
 
     offset: int
     speed: Decimal
@@ -85,8 +85,9 @@ class WorldClock:
         self._pace = ClockRecord(pace.offset, speed, here, here.now)
 
     def at(self, world: int | None, now: int | None = None) -> Moment:
-        """Returns when something became due, as both times: at ``world`` or, if that is None, at
-        the sandbox time ``now``, in milliseconds."""
+        """Returns a past moment in both times. It is given in milliseconds by the world time
+        ``world`` or, if that is None, by the sandbox time ``now``; if both are None, it is the
+        present moment."""
         here, anchor = self.moment(), self._pace.anchor
         if world is not None:
             since = int((world - anchor.world) / self._pace.speed)

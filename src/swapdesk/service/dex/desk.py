@@ -105,9 +105,9 @@ class Sightings(Protocol):
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        """Returns hashes of transactions that may be the order's, oldest first, for an order whose
-        transaction no client reported. Empty if the chain cannot be searched for these tokens.
-        Raises NodeError."""
+        """Searches for an order's transaction that no client reported; returns the hashes of
+        possible transactions, oldest first. Returns an empty list if the chain cannot be searched
+        for these tokens. Raises NodeError."""
         ...
 
     async def warm(self) -> None: ...
@@ -207,7 +207,7 @@ T = TypeVar("T")
 
 
 async def asked(answer: Awaitable[T]) -> T:
-    """Awaits the answer of a venue or chain. Raises ServiceError instead of its exception:
+    """Awaits and returns the answer of a venue or chain. Converts exceptions to ServiceError:
     VALIDATION_ERROR or INVALID_SWAP for a refusal, SERVICE_UNAVAILABLE for no answer."""
     try:
         return await answer
@@ -260,8 +260,8 @@ class DexDesk(Room):
     async def next_signatures(
         self, caller: Caller, request: ChainSignaturesRequest
     ) -> list[SignatureRequirement]:
-        """Returns the documents that the owner signs after the signature in the request. Raises
-        like ``approve``."""
+        """Returns the documents that the owner must sign next, after the signature given in the
+        request. Raises like ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
         given = request.previous_signature
         if request.signature_key != given.key:
@@ -375,9 +375,9 @@ class DexDesk(Room):
         return {CONFIRMED: True, CONFIRMED_HASH: sent}
 
     async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """Searches the chain, when it is time, for an order's transaction that no client reported;
-        returns the changes of ``detail``. Skips orders that no client was told of, because a match
-        would belong to another order."""
+        """Searches the chain, when a search is due, for an order's transaction that no client
+        reported; returns the changes of ``detail``. Skips orders whose creating call is not paid
+        for yet, because a match would belong to another order."""
         if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = self._execution(order)

@@ -57,8 +57,9 @@ class DexQuoting(Room):
     async def offers(
         self, question: DexQuestion, partner_id: str, swaps: tuple[str, ...] | None
     ) -> list[DexOffer]:
-        """Asks the venues for quotes; returns a row for the answer and a stored quote for each, by
-        venue code. ``swaps`` are the allowed venue codes; None allows all."""
+        """Asks the venues for quotes. Returns a row for each venue, with its stored quote (None if
+        the row has no price), in the order of the venue codes. ``swaps`` are the allowed venue
+        codes; None allows all."""
         if not (question.token_in.has_dex and question.token_out.has_dex):
             return []
         venues = [
@@ -87,8 +88,8 @@ class DexQuoting(Room):
         return steps
 
     async def pays(self, question: DexQuestion) -> int | None:
-        """Returns what the best usable row pays now, in the smallest unit of the token received;
-        None if no row is usable."""
+        """Returns the largest amount that a usable quote pays now, in the smallest unit of the
+        token received; None if no quote is usable."""
         answers = await asyncio.gather(
             *(self._ask(venue, question) for venue in self._trading(question))
         )
@@ -202,8 +203,8 @@ def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
 
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
-    """Returns the amount received minus the venue's fee, in ``token_out``, for comparing routes. It
-    is unchanged if the fee or price is unknown (contract 6.8)."""
+    """Returns the amount received minus the venue's fee, in ``token_out``, for comparing routes. If
+    the fee or the token's price is unknown, nothing is subtracted (contract 6.8)."""
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
     fee = ROUGH.divide(fee_usd, token_out.price)
@@ -213,8 +214,8 @@ def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> De
 def _filtered(
     price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
 ) -> FilteredReason | None:
-    """Returns why the row with this price must not be used (contract 6.21), or None. Unknown dollar
-    values are None."""
+    """Returns the reason why a quote with this price must not be used (contract 6.21); None if it
+    may be used. A dollar value is None if unknown."""
     sender, receiver = question.sender, question.receiver
     if (
         price.pays_sender_only
@@ -259,8 +260,8 @@ class DexLimits:
         self._paid: dict[int, int | None] = {}
 
     async def find(self) -> Limits | None:
-        """Searches for the least and the greatest amount that on-chain venues take now; None if
-        they take no amount."""
+        """Returns the least and the greatest amount that on-chain venues take now; None if they
+        take no amount."""
         start = await self._start()
         if start is None:
             return None

@@ -134,8 +134,8 @@ class BundleWatch:
     async def _handed_in(
         self, bundler: Bundler, bundle: StoredBundle, batch: StoredBatch
     ) -> Landed | str | None:
-        """Submits an operation, possibly again. Returns its outcome if a block has it, the reason
-        if none ever will, or None if that is still open."""
+        """Submits an operation, even if it was submitted before. Returns its outcome if it is in a
+        block, the reason if it can never be executed, and None if neither is known yet."""
         operation = read_operation({**batch.operation, "signature": batch.signature})
         try:
             await bundler.submit(bundle.chain, operation)

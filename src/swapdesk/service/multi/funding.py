@@ -87,14 +87,14 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """The methods of a Solana node that funding uses. They raise NodeError."""
+    """The methods of a Solana node that funding uses. They may raise NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 
 
 class FundingDesk(Room):
     """Builds and submits transactions and bundles that pay the deposits of a batch. If ``bundler``
-    is None, this is impossible on EVM chains."""
+    is None, batches on EVM chains cannot be paid this way."""
 
     def __init__(
         self,
@@ -141,9 +141,9 @@ class FundingDesk(Room):
     async def submit(
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
-        """Stores the signatures of the pending bundle, which the service then submits; returns its
-        operations' hashes. Raises ServiceError: NOT_FOUND, VALIDATION_ERROR, INVALID_SWAP,
-        SERVICE_UNAVAILABLE."""
+        """Stores the signatures of the pending bundle and returns the hashes of its operations. The
+        service submits the bundle afterwards. Raises ServiceError: NOT_FOUND, VALIDATION_ERROR,
+        INVALID_SWAP, SERVICE_UNAVAILABLE."""
         group = await self._groups.found(caller, multi_id)
         submitted = await self._submitted(group, request.signatures)
         self._watch.wake()
@@ -152,9 +152,9 @@ class FundingDesk(Room):
     async def _bundled(
         self, bundler: Bundler, group: StoredGroup, owner: str, service_ids: list[str] | None
     ) -> MultiTransactions:
-        """Builds and stores a bundle, with the calls that the owner sends before it. It replaces an
-        earlier bundle that was not submitted and has the same nonces, so only one can be executed.
-        Raises VALIDATION_ERROR, ALREADY_SUBMITTED, SERVICE_UNAVAILABLE."""
+        """Builds and stores a bundle; returns its operations with the calls that the owner sends
+        first. Replaces an earlier bundle that was not submitted; both have the same nonces, so only
+        one can be executed. Raises VALIDATION_ERROR, ALREADY_SUBMITTED, SERVICE_UNAVAILABLE."""
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
         claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
@@ -182,9 +182,9 @@ class FundingDesk(Room):
     async def _payable(
         self, group: StoredGroup, wanted: Sequence[str] | None, claimed: Collection[str] = ()
     ) -> list[StoredOrder]:
-        """Returns the orders ``wanted`` or, if None, all that await a deposit. Waits a few seconds
-        for orders being set up. Raises ALREADY_SUBMITTED for orders in ``claimed``, which an
-        earlier bundle pays, and VALIDATION_ERROR for others that cannot be paid."""
+        """Returns the orders with the ids ``wanted`` or, if None, all that await a deposit. Waits a
+        few seconds for orders being set up. Raises ALREADY_SUBMITTED for orders of earlier bundles
+        (``claimed``) and VALIDATION_ERROR for others that cannot be paid."""
         orders = await self._set_up(group)
         now = self._clock.now()
         if wanted is None:
@@ -273,8 +273,8 @@ class FundingDesk(Room):
         )
 
     async def _submitted(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
-        """Stores the signatures and returns the submitted bundle; only one of several calls
-        succeeds. Raises NOT_FOUND (contract 9.18), VALIDATION_ERROR for wrong signatures,
+        """Stores the signatures and returns the submitted bundle. Of several concurrent calls, only
+        one succeeds. Raises NOT_FOUND (contract 9.18), VALIDATION_ERROR for wrong signatures,
         INVALID_SWAP if orders have expired."""
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
@@ -442,7 +442,8 @@ def _unavailable(who: str) -> ServiceError:
 
 def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
     """Returns whether ``owner``, an address with checksum, signed the operation for this version of
-    the EntryPoint. Signatures that contracts would reject do not count. The texts are 0x-hex."""
+    the EntryPoint. Returns False for signatures that contracts would reject. ``signature`` and
+    ``operation_hash`` are 0x-hex."""
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
     from eth_utils.exceptions import ValidationError

@@ -68,8 +68,8 @@ _IN_DOUBT = (
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
-    """Raises VALIDATION_ERROR, with the field's path, for an unknown provider or one in
-    ``onlySwaps`` that cannot be part of a route."""
+    """Raises VALIDATION_ERROR, with the field's path, if the filters name an unknown provider or if
+    ``onlySwaps`` names a disabled one."""
     if filters is None:
         return
     if filters.only_swaps is not None:
@@ -81,7 +81,8 @@ def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
 
 
 def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
-    """Returns the filters of an order; those that it does not set are the batch's."""
+    """Returns an order's own filters; each filter that the order does not set is taken from the
+    batch."""
     base = group or RouteFilters()
     if own is None:
         return base
@@ -134,8 +135,8 @@ _NO_ROUTE = "No exchange can carry out this order at present."
 
 
 class Accepted(Struct, frozen=True):
-    """An order of a batch that is checked and priced but not created yet. The first of ``quotes``
-    is to be used; the others have other payout wallets."""
+    """An order of a batch that is checked and priced but not created yet. ``quotes`` are
+    alternatives that differ in the payout wallet; the first is used."""
 
     request: ExchangeRequest
     quotes: tuple[StoredQuote, ...]
@@ -157,7 +158,8 @@ def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
 
 
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
-    """Returns the row of an order that is priced but not opened (status -1), due at once."""
+    """Returns the row of an order that is priced but not opened (status -1). A worker may handle
+    the order at once."""
     row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
     return replace(row, status=int(OrderStatusCode.NEW), due_at=row.created, multi_id=multi_id)
 
@@ -185,10 +187,10 @@ class GroupDesk(Room):
         request: MultiExchangeRequest,
         call: Counting | None = None,
     ) -> MultiExchange:
-        """Creates the possible orders of a batch, and returns an error for each other one. ``call``
-        is counted once if any order is created. Raises ServiceError if the whole batch is refused:
-        VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or the refusal of
-        ``call.take``."""
+        """Creates the orders of a batch that can be created; returns errors for the others.
+        ``call`` is counted once if any order is created. Raises ServiceError if the whole batch is
+        refused: VALIDATION_ERROR, TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED, or what
+        ``call.take`` raises."""
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         check_filters(request.filters, self._venues)
@@ -223,7 +225,7 @@ class GroupDesk(Room):
         token_in: Token,
         token_out: Token,
     ) -> Accepted:
-        """Checks and prices one order of a batch. Raises ServiceError for this order alone:
+        """Checks and prices one order of a batch. Raises ServiceError if this order is refused:
         VALIDATION_ERROR, AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP."""
         check_filters(order.filters, self._venues)
         private, fixed = bool(order.anonymous), bool(order.fixed)
@@ -301,8 +303,8 @@ class GroupDesk(Room):
         )
 
     async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
-        """Calls ``begin``, which writes a batch and can be repeated, until it is known whether the
-        commit succeeded. Raises SERVICE_UNAVAILABLE if that takes too long, StoreUnavailable if
+        """Calls ``begin``, which writes a batch, and repeats the call while it is unknown whether
+        the commit succeeded. Raises SERVICE_UNAVAILABLE if this takes too long, StoreUnavailable if
         nothing was written."""
         until = self._clock.monotonic() + _DOUBT_SECONDS
         in_doubt = False

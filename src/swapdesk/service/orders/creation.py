@@ -86,8 +86,8 @@ class OrderDesk(Room):
         """Creates the order of a quote; a repeated request gets the same order. ``call`` is counted
         only if the exchange begins. Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED,
         FIXED_RATE_NOT_ALLOWED, VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE,
-        PROVIDER_EXCHANGE_FAILED, SERVICE_UNAVAILABLE if the outcome is unknown, or the refusal of
-        ``call.take``."""
+        PROVIDER_EXCHANGE_FAILED, SERVICE_UNAVAILABLE if the outcome is unknown, or what
+        ``call.take`` raises."""
         partner_id = caller.partner.partner_id
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
@@ -138,8 +138,8 @@ class OrderDesk(Room):
     async def check_given_out(
         self, request: PrivateSendRequest, token_in: Token, token_out: Token
     ) -> None:
-        """Raises VALIDATION_ERROR if the payout or refund address is the deposit address of an
-        order, in any spelling (contract 7.15)."""
+        """Raises VALIDATION_ERROR if the payout or refund address, however it is spelled, is the
+        deposit address of an order (contract 7.15)."""
         since = window_start(self._clock.now())
         named = (
             ("addressTo", request.address_to, token_out),
@@ -191,8 +191,8 @@ class OrderDesk(Room):
         return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """Returns a page of the caller's orders of the last 48 hours as JSON. An earlier ``from``
-        is replaced by that limit. Raises VALIDATION_ERROR if ``from`` is after ``to``."""
+        """Returns a page of the caller's orders as JSON. Orders older than 48 hours are not listed,
+        even if ``from`` is earlier. Raises VALIDATION_ERROR if ``from`` is after ``to``."""
         if query.from_ is not None and query.to is not None and query.from_ > query.to:
             raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
         since = window_start(self._clock.now())
@@ -211,9 +211,9 @@ class OrderDesk(Room):
         call: Counting | None,
         payment: str | None,
     ) -> StoredOrder:
-        """Stores and returns the new order before any venue is asked. ``notes`` are a DEX order's
-        ``detail``. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and what ``call.take`` raises to
-        refuse the call."""
+        """Stores and returns the new order before any venue is asked. ``notes`` is the ``detail``
+        of a DEX order; None for other orders. Raises QuoteGone, QuoteConsumed, INVALID_SWAP, and
+        what ``call.take`` raises."""
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
@@ -264,8 +264,8 @@ class OrderDesk(Room):
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
-        """Answers a repeated create request with the order or error of the first, waiting if
-        needed. Raises INVALID_SWAP if that order is not visible or the requests differ,
+        """Answers a repeated create request with the order or error of the first request, waiting
+        if needed. Raises INVALID_SWAP if the order is not visible or the requests differ,
         SERVICE_UNAVAILABLE if the outcome is not known in time."""
         if not visible(order.created, self._clock.now()):
             raise unusable()
@@ -304,8 +304,8 @@ class OrderDesk(Room):
 
 
 def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
-    """Returns the digests that a create request has at either operation that creates orders,
-    because either may repeat the other's request."""
+    """Returns the digest of a create request for each of the two operations that create orders,
+    because a request may be repeated at the other operation."""
     other: Purpose = "private_send" if purpose == "exchange" else "exchange"
     return digest_of(request, purpose), digest_of(request, other)
 

@@ -64,16 +64,16 @@ def _problem(text: str, token: Token) -> str | None:
 
 
 def account_of(address: str, token: Token) -> str:
-    """Returns the chain's kind and the canonical spelling of an address, separated by a blank. An
-    address that cannot be decoded is kept as it is."""
+    """Returns the chain's kind and the canonical spelling of an address, separated by a space. If
+    the address cannot be decoded, its spelling is unchanged."""
     kind = token.chain_data.kind
     verdict = check_address(kind, address, chain_name=token.chain_data.name)
     return f"{kind} {verdict.account if verdict.ok else address}"
 
 
 def given_out(field: str, address: str) -> ServiceError:
-    """Returns the VALIDATION_ERROR for an address in ``field`` that is an order's deposit address.
-    Money sent there would go to that order or its venue."""
+    """Returns the VALIDATION_ERROR for a request whose ``field`` holds the deposit address of an
+    order. Money sent there would go to that order or its venue."""
     reason = "is the deposit address of an order. Give an address of a wallet"
     code = "ADDRESS_TO_IN_DEPOSIT_LOG"
     vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
@@ -100,8 +100,8 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """Returns the quote if it can be executed for ``purpose``. Raises FIXED_RATE_QUOTE_EXPIRED for
-    an expired fixed rate, otherwise INVALID_SWAP."""
+    """Returns the quote if it can be executed for ``purpose``. Raises FIXED_RATE_QUOTE_EXPIRED if
+    its fixed rate has expired, INVALID_SWAP if it is unusable for another reason."""
     if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:
@@ -113,8 +113,8 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
 
 
 def unusable(ended: str | None = None) -> ServiceError:
-    """Returns the INVALID_SWAP error for an unusable quote. ``ended`` is the message for an expired
-    quote; None for any other."""
+    """Returns the INVALID_SWAP error for an unusable quote. ``ended`` is the message if the quote
+    has expired; None if it is unusable for another reason."""
     fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
     return ServiceError(
         ErrorCode.INVALID_SWAP,
@@ -168,8 +168,8 @@ def draft(
     rng: random.Random,
     notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """Returns a new order, stored before any venue is asked. ``notes`` is a DEX order's initial
-    ``detail``."""
+    """Returns a new order, to be stored before any venue is asked. ``notes`` is the initial
+    ``detail`` of a DEX order; None for other orders."""
     now = _to_milliseconds(now)
     shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
     private = quote.route == "private"

@@ -90,8 +90,8 @@ class Worker(Room):
         to call ``step``."""
 
     def hint(self, service_id: str) -> None:
-        """Has an order handled at once; if it is being handled, once more afterwards. If the
-        process ends first, the order is handled when due."""
+        """Has the worker handle an order at once; an order that is being handled is handled again
+        afterwards. If the process ends first, the order is handled when it is due."""
         self._hinted.add(service_id)
         self._woken.set()
 
@@ -146,7 +146,8 @@ class Worker(Room):
         return self.runs and self._clock.monotonic() - self._round_began < _ALIVE_SECONDS
 
     async def pass_on(self) -> None:
-        """Makes hinted orders due for the workers of other processes, until cancelled."""
+        """Makes hinted orders due, so that workers of other processes handle them, until
+        cancelled."""
         silence = Silence(log, "hints: the store")
         self.runs = True
         try:
@@ -165,7 +166,7 @@ class Worker(Room):
             self.runs = False
 
     async def step(self, now: datetime) -> int:
-        """Works once on each order that is due, up to BATCH; returns their number."""
+        """Works once on each order that is due, up to BATCH orders; returns how many there were."""
         await self._hasten({})
         claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
@@ -205,8 +206,8 @@ class Worker(Room):
             self._woken.set()
 
     async def sweep(self, now: datetime) -> None:
-        """Deletes quotes that expired 15 minutes ago, outbox rows older than 48 hours, and payments
-        and webhook events too old to be repeated."""
+        """Deletes quotes that expired more than 15 minutes ago, outbox rows older than 48 hours,
+        and records of payments and webhook events that are too old to be accepted again."""
         await self._store.quotes.drop(now - QUOTES_KEPT)
         await self._store.outbox.drop(now - _OUTBOX_KEPT)
         await self._store.payments.drop(now - PAYMENTS_KEPT)
@@ -326,8 +327,8 @@ class Worker(Room):
         )
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
-        """Returns when to look at an order again; None if never. Intervals grow with the order's
-        age. Ended orders are watched for 48 hours, refunded and deleted ones not at all."""
+        """Returns when to check an order again; None if never. Intervals grow with the order's age.
+        Ended orders are checked for 48 hours; refunded and deleted orders are not checked."""
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
         if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):

@@ -37,16 +37,17 @@ first leg pays to the second address."""
 
 
 def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "moves"]) -> list[str]:
-    """Returns venues that an order no longer uses, from a list in its ``detail``: ``refusals``
-    (legs, as ``in:code`` or ``out:code``), ``openedInVain`` (second legs whose first leg was
-    refused) or ``moves`` (legs given up after the deposit)."""
+    """Returns the venues that an order no longer uses, from the list ``name`` in its ``detail``:
+    ``refusals`` (legs, as ``in:code`` or ``out:code``), ``openedInVain`` (second legs whose first
+    leg was refused) or ``moves`` (legs given up after the deposit)."""
     listed = order.text(name)
     return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """Returns the key by which a venue knows a leg: ``<serviceId>:in``, with ``#2`` on the second
-    route, or the stored key if the venue took the leg over from another."""
+    """Returns the key by which a venue knows a leg: ``<serviceId>:in``, or ``<serviceId>:in#2`` on
+    the second route. If the venue took over the leg from another venue, the key is stored in the
+    order."""
     number = len(codes_of(order, "refusals")) + 1
     return order.text(f"{position}Key") or _numbered(order, position, number)
 
@@ -76,8 +77,9 @@ def routes_with(
     codes: Iterable[str],
     route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Returns the routes between ``codes`` that this order must not use, because a venue refused a
-    leg or would know both ends of a private order."""
+    """Returns the routes between ``codes`` that an order must not use. Such a route contains a
+    venue that refused a leg, or begins with a venue in ``opened``, which opened a second leg in
+    vain and would know both ends."""
     everyone = tuple(codes)
     routes: set[tuple[str, ...]] = set()
     for refusal in refused:
@@ -131,8 +133,8 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
 
 
 def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
-    """Returns the address for a refund in the intermediary token ``middle``. None if no valid one
-    was given, and for a fixed order, which is refunded in the token sent."""
+    """Returns the address for a refund in the intermediary token ``middle``. None if no valid
+    address was given, or if the order is fixed and thus refunded in the token sent."""
     given = order.text("intermediateRefundAddress")
     if order.fixed or given is None or not is_address(given, middle):
         return None

@@ -59,8 +59,8 @@ class Presentation:
         return service_id in self._encoded
 
     def written(self, service_id: str, version: int) -> bytes | None:
-        """Returns the cached JSON of this version of an order; None if there is none or one of its
-        tokens has changed."""
+        """Returns the cached JSON of this version of an order; None if it is not cached or one of
+        the order's tokens has changed."""
         answer = self._encoded.get(service_id)
         if answer is None or answer.version != version:
             return None
@@ -222,8 +222,8 @@ _TRIES = 5
 
 
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
-    """Deletes an order; returns False unless it awaits its deposit, has expired or has failed
-    (contract 8.5). The venue deals with a later deposit."""
+    """Deletes an order that awaits its deposit, has expired or has failed (contract 8.5); returns
+    False for an order in another state. The venue deals with a later deposit."""
     current: StoredOrder | None = order
     for _ in range(_TRIES):
         if current is None or not allowed(current.status, OrderStatusCode.DELETED, current.route):

@@ -51,7 +51,8 @@ def given_up(
     order: StoredOrder, first: LegReport, second: LegReport | None
 ) -> Literal["in", "out"] | None:
     """Returns the leg, ``in`` or ``out``, whose venue has received money and will not swap it, if
-    that money can be recovered; otherwise None. The arguments are the legs' last reports."""
+    the money can be recovered; otherwise None. ``first`` and ``second`` are the legs' last
+    reports."""
     if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
         return None
     if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
@@ -78,9 +79,9 @@ class Recovery(Room):
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
     ) -> StoredOrder | None:
-        """Returns the order, for the worker to commit, with the venue that takes over the leg
-        ``side``. The order is unchanged if the deposit is refunded instead. Returns None if neither
-        is possible."""
+        """Begins the recovery of the deposit of the leg ``side``. Returns the order for the worker
+        to commit, moved to another venue, or unchanged if the venue refunds the deposit instead.
+        Returns None if neither is possible."""
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
         wanted = replace(
@@ -99,7 +100,7 @@ class Recovery(Room):
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
         """Takes one step of a leg's move to another venue; returns the order for the worker to
-        commit. Raises VenueFailure if a venue does not answer; then repeat the step later."""
+        commit. Raises VenueFailure if a venue does not answer; the step may be repeated later."""
         position = moving(order)
         if position is None:
             return order
@@ -249,8 +250,8 @@ class Recovery(Room):
     async def _give_back(
         self, order: StoredOrder, side: Literal["in", "out"]
     ) -> StoredOrder | None:
-        """Has the venue refund the deposit; returns the order unchanged. None for a second leg,
-        without a refund address, or if the venue refuses."""
+        """Has the venue refund the deposit and returns the order unchanged. Returns None if the leg
+        is the second, there is no refund address, or the venue refuses."""
         if side == "out" or order.refund_address is None:
             return None
         try:

@@ -76,9 +76,9 @@ class Opening(Room):
         self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Opens an order's legs. Returns the order as waiting for its deposit, as failed, or as
-        another worker has left it. If ``ask_first`` is True, asks the venues first whether they
-        opened the leg before. Raises OpeningUnknown, at the latest after CARRY_SECONDS."""
+        """Opens an order's legs. Returns the order, which then awaits its deposit, has failed, or
+        was changed by another worker. If ``ask_first`` is True, asks the venues first whether a leg
+        was opened before. Raises OpeningUnknown, at the latest after CARRY_SECONDS."""
         try:
             return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:
@@ -162,8 +162,9 @@ class Opening(Room):
     async def _open_legs(
         self, order: StoredOrder, *, ask_first: bool
     ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """Opens all legs, beginning with the one that pays the receiver. Returns the deposit
-        instructions of the first and the second leg; the latter is None on a standard route."""
+        """Opens all legs, beginning with the leg that pays the receiver. Returns the deposit
+        instructions of the first and the second leg; the second is None on a standard route.
+        ``ask_first`` is as in :meth:`carry`."""
         token_in = self._catalog.token_of_order(order.token_in_id)
         token_out = self._catalog.token_of_order(order.token_out_id)
         if order.route == "standard":

@@ -101,8 +101,8 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 
 
 def rank(shown: DisplayStatus) -> int:
-    """Returns the progress of a displayed state as a number, which never gets smaller as an order
-    goes on."""
+    """Returns the progress of a displayed state as a number. The number never falls during the life
+    of an order."""
     return _RANKS[shown]
 
 
@@ -181,9 +181,9 @@ def next_rows(
     *,
     asked: datetime | None = None,
 ) -> list[StoredOrder]:
-    """Returns the rows to commit one after another, one for each status passed; empty if nothing
-    changed. ``asked`` is the time of the reports, None for ``now``. Only reports from the order's
-    deadline or later can make it expire."""
+    """Returns the rows to commit, in sequence, one for each status passed; empty if nothing
+    changed. ``asked`` is the time of the reports; None means ``now``. An order expires only by
+    reports made at its deadline or later."""
     if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
@@ -281,8 +281,8 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Returns the values of ``detail`` that follow from the reports. Only a returned deposit counts
-    as a refund, not the intermediary tokens of a second leg."""
+    """Returns the values of ``detail`` that follow from the reports. Only the return of the deposit
+    counts as a refund, not the return of a second leg's intermediary tokens."""
     paying = first if second is None else second
     reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
@@ -325,8 +325,8 @@ def _holds(first: LegReport, second: LegReport | None) -> bool:
 def _flagged(
     row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
 ) -> list[StoredOrder]:
-    """Returns the finished order in a list if ``actionRequired`` must now be set, because a venue
-    holds a further deposit; otherwise an empty list."""
+    """Returns a list with the finished order if ``actionRequired`` must now be set, because a venue
+    holds a further deposit. Otherwise returns an empty list."""
     if not _holds(first, second) or row.detail.get("actionRequired") is True:
         return []
     detail = row.detail | {"actionRequired": True}

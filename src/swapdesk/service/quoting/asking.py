@@ -144,8 +144,8 @@ def require_self_private(token: Token, value: str) -> None:
 
 
 def in_units(token: Token, amount: Decimal) -> Decimal:
-    """Returns ``amount`` without excess zeros. Raises VALIDATION_ERROR for more decimals than the
-    token has."""
+    """Returns ``amount`` without excess zeros. Raises VALIDATION_ERROR if the amount has more
+    decimals than the token."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount
@@ -180,7 +180,7 @@ async def gather(
 ) -> tuple[list[T | None], float]:
     """Asks all questions at once. Returns the answers and the elapsed seconds; an answer is None if
     it came too late or the question raised. Late questions are cancelled. ``begin`` is when the
-    request began, by ``clock.monotonic``."""
+    request began, by ``clock.monotonic``; None means now."""
     if begin is None:
         begin = clock.monotonic()
     if not questions:

@@ -62,8 +62,8 @@ class _FirstLeg(Struct, frozen=True):
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
-    """Returns the range from the largest amount of all intervals down to the first gap; None
-    without intervals."""
+    """Returns the range from the largest amount in any interval down to the first gap between the
+    intervals; None if there are no intervals."""
     reach: VenueLimits | None = None
     for interval in sorted(
         intervals, key=lambda each_interval: each_interval.maximum, reverse=True
@@ -78,8 +78,8 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
 def drawn_in(
     intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
 ) -> list[VenueLimits]:
-    """Returns the intervals without those amounts at the ends of ``bounds`` that proved to have no
-    price. ``least`` and ``most`` say whether the lower and the upper end have a price."""
+    """Returns the intervals, shortened at each end of ``bounds`` that has no price. ``least`` is
+    True if the lower end has a price, ``most`` if the upper end has one."""
     kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
@@ -93,9 +93,9 @@ async def priced_ends(
     intervals: list[VenueLimits],
     asked: Callable[[VenueLimits], Awaitable[tuple[bool, bool]]],
 ) -> tuple[VenueLimits, Decimal | None] | None:
-    """Returns the widest bounds with a price at both ends, and the last lower end that had no price
-    (None if there was none). Returns None without such bounds. ``asked`` tells for given bounds
-    which ends have a price."""
+    """Returns the widest bounds with a price at both ends, and the last lower end without a price
+    (None if there was none). Returns None if there are no such bounds. ``asked`` returns whether
+    each end of given bounds has a price."""
     too_little = None
     for _ in range(_ENDS_TRIED):
         bounds = contiguous(intervals)
@@ -116,9 +116,9 @@ async def lowered(
     token: Token,
     taken: Callable[[Decimal], Awaitable[bool]],
 ) -> VenueLimits:
-    """Returns the bounds with the lower end moved down, above ``too_little``, as far as amounts
-    have a price. ``taken`` tells whether an amount has one. If ``too_little`` is None, the bounds
-    are unchanged."""
+    """Returns the bounds with the lower end moved down towards ``too_little``, an amount without a
+    price, as far as amounts have a price. ``taken`` returns whether an amount has a price. If
+    ``too_little`` is None, the bounds are unchanged."""
     if too_little is None:
         return bounds
     least = bounds.minimum
@@ -142,15 +142,15 @@ def taken_by(
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
-    """Returns ``limits`` in the token's decimals, capped at SWAP_CAP_USD; None if no amount is
-    left."""
+    """Returns ``limits`` rounded to the token's decimals and capped at SWAP_CAP_USD; None if no
+    amount remains between them."""
     capped = offered(limits, token)
     return capped if capped.minimum <= capped.maximum else None
 
 
 class KeptSearches(Generic[Key, Found]):
-    """A cache of search results, valid to the end of a 30-second period that is the same for all
-    callers. Callers that search for the same share one search."""
+    """A cache of search results. A result is valid to the end of the current 30-second period,
+    which is the same for all callers. Concurrent callers with the same key share one search."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -194,8 +194,8 @@ class KeptSearches(Generic[Key, Found]):
 
 
 class PrivateBounds:
-    """Finds the bounds of the amounts that a pair's private routes take, without filters, for
-    floating or fixed ``terms``."""
+    """Finds the bounds of the amounts that a pair's private routes take, if no filters are set.
+    ``terms`` are floating or fixed."""
 
     def __init__(
         self,
@@ -290,8 +290,9 @@ async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | N
 async def _crossing(
     leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
 ) -> Decimal | None:
-    """Returns an amount for which the leg pays about ``target``, on the inner side of the leg's
-    bound ``end``; None if not found. ``up`` is True for a lower bound."""
+    """Returns an amount for which the leg pays about ``target``; None if not found. ``end`` is one
+    end of the leg's bounds, with the amount that the leg pays there; ``up`` is True for the lower
+    end."""
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount
@@ -312,7 +313,7 @@ async def _crossing(
 
 def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
     """Rounds a bound to five significant digits, up if ``up`` is True (for lower bounds), otherwise
-    down. The result is thus inside the exact bounds."""
+    down. The rounded bound lies inside the exact bounds."""
     return quantize(amount, _places(amount, token), up=up)
 
 
@@ -330,8 +331,8 @@ _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
 
 
 class ReceiveBounds(Room):
-    """Finds the smallest and the largest amount that the routes of one type, without filters, can
-    pay."""
+    """Finds the smallest and the largest amount that the routes of one type can pay, if no filters
+    are set."""
 
     def __init__(self, shared: Shared, pricing: Pricing, intermediaries: Intermediaries) -> None:
         super().__init__(shared)
@@ -344,7 +345,7 @@ class ReceiveBounds(Room):
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
         """Returns the bounds in units of the token received; None if no route can be priced.
-        ``markup`` is in percent and ignored for venues without markup."""
+        ``markup`` is in percent; it does not apply to venues without markup."""
         question = RouteQuestion(
             token_in,
             token_out,

@@ -155,7 +155,7 @@ class QuoteEngine(Room):
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        """Returns usable quotes of private routes that pay out the same token. Raises
+        """Returns usable quotes of private routes that pay out the token sent. Raises
         AMOUNT_TOO_LOW for an amount not above zero."""
         asked = private_send_asked(self._catalog, self._venues, caller, query)
         token, amount = asked.question.token_in, asked.question.amount
@@ -172,9 +172,9 @@ class QuoteEngine(Room):
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
-        """Returns quotes that can be executed now, not stored: standard before private routes, each
-        best first. If ``refundable`` is False, routes that need a refund address are left out.
-        Raises AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
+        """Returns quotes that can be executed now, standard routes before private ones, each kind
+        best first. Does not store the quotes. If ``refundable`` is False, leaves out routes that
+        need a refund address. Raises AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT."""
         self._scans.selected(asked.question.token_in, asked.question.token_out)
         answer = await self._price(asked)
         routes = [*ranked(answer.standard), *best_per_pair(answer.private)]
@@ -197,9 +197,9 @@ class QuoteEngine(Room):
         choice: RouteChoice = EVERY_ROUTE,
         partner_id: str | None = None,
     ) -> PricedRoute | None:
-        """Returns the floating route that pays most and fits ``choice``. None if there is none, or
-        if its price impact is too large. ``exclude`` lists routes by their venue codes; ``markup``
-        is in percent."""
+        """Returns the floating route that pays most, among the routes that fit ``choice`` and do
+        not lose too much value; None if there is none. ``exclude`` lists routes by venue codes;
+        ``markup`` is in percent. Without ``partner_id``, payout wallets do not rotate."""
         question = RouteQuestion(
             token_in,
             token_out,
@@ -223,7 +223,7 @@ class QuoteEngine(Room):
 
     async def pays(self, question: RouteQuestion) -> Decimal | None:
         """Returns what the best route pays now, in the token received; None if no route has a
-        price. Routes that would be filtered count, too."""
+        price. Includes routes whose quotes would be filtered."""
         answer = await self._pricing.price(question)
         return max((route.amount_out for route in priced(answer.routes)), default=None)
 
@@ -381,8 +381,8 @@ class QuoteEngine(Room):
         return answer
 
     async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
-        """Refuses an amount above ``cap``, the largest swap, on all routes. The error names the
-        largest amount that these routes take."""
+        """Refuses an amount above ``cap``, the largest swap. Returns the routes without prices, and
+        an error with the largest amount that these routes take."""
         most = replace(question, amount=cap)
         refused = (await self._by_bounds(most)).refused_above(cap)
         refusal = await self._pricing.refusal(refused, question)

@@ -45,8 +45,9 @@ PRIVATE_ROWS = 24
 
 
 class Priced(Struct, frozen=True):
-    """All routes asked for, each with or without a price. ``waited`` is the seconds spent on venues
-    that did not answer. ``bounds`` are those of the pair's private routes, None if not found."""
+    """All routes asked for, each with or without a price. ``waited`` is the number of seconds spent
+    waiting for venues. ``bounds`` are the bounds of the pair's private routes; None if not
+    found."""
 
     standard: list[Route]
     private: list[Route]
@@ -54,8 +55,8 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """Returns the same routes without prices: those that had one now refuse the amount as above
-        ``cap``."""
+        """Returns the same routes, all without prices. Each route that had a price now refuses the
+        amount as above ``cap``."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -71,8 +72,8 @@ class Priced(Struct, frozen=True):
 
     @property
     def largest(self) -> Decimal | None:
-        """The largest amount that one of the routes takes; None unless a route refuses the amount
-        as too high."""
+        """The largest amount taken by any route that refuses the requested amount as too high; None
+        if no route does."""
         bounds = [
             route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
@@ -94,8 +95,8 @@ class Pricing(Room):
         return Priced(standard, private, max(waited, waited_too))
 
     async def refusal(self, answer: Priced, question: RouteQuestion) -> ServiceError | None:
-        """Returns the error if every route refuses because of the amount alone, naming an amount
-        that works; otherwise None."""
+        """Returns an error if every route refuses only because of the amount; otherwise None. The
+        error names an amount that works."""
         outside = beyond(answer, question)
         if outside is None:
             return None
@@ -206,9 +207,9 @@ class Pricing(Room):
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
     ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
-        """Returns the best legs, each with every venue that can take the other leg over the
-        intermediary token ``hop``. Legs that no venue can continue are added to ``routes`` without
-        a price."""
+        """Returns the best of ``legs``, each with ``hop`` and every venue that can take the other
+        leg over this intermediary token. Adds legs that no venue can continue to ``routes``,
+        without a price."""
         receive = question.terms.receive
         far = _far(question, hop)
         limits = {
@@ -290,8 +291,8 @@ def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tup
 
 
 def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
-    """Returns the route over the best intermediary for each pair of venues, best first, no more
-    than PRIVATE_ROWS."""
+    """Returns the route over the best intermediary token for each pair of venues, best first, at
+    most PRIVATE_ROWS. The best route pays most or, with ``receive``, takes least."""
     best: dict[tuple[str, ...], PricedRoute] = {}
     for route in ranked(routes, receive=receive):
         best.setdefault(route.legs, route)
@@ -313,8 +314,8 @@ class PayoutRotation(Room):
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool
     ) -> list[Route]:
         """Returns the routes with payout wallets that paid none of the partner's recent orders. If
-        there are none, returns all routes if ``choice.rotate_fallback`` is set, otherwise a single
-        unpriced route."""
+        there are none, returns all routes if ``choice.rotate_fallback`` is True, otherwise a single
+        unpriced route. Returns all routes if ``choice`` asks for no rotation."""
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes
@@ -338,8 +339,9 @@ class PayoutRotation(Room):
         return await self._store.orders.recent_payouts(partner_id, since, choice.rotation_lookback)
 
     def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
-        """Returns the quote with a payout wallet that is not in ``used``. If there is none, returns
-        the quote without a wallet if its choice has ``rotate_fallback``, otherwise None."""
+        """Returns the quote with a payout wallet that is not in ``used``, which holds pairs of
+        venue code and wallet index. If all wallets are used, returns the quote without a wallet if
+        its choice has ``rotate_fallback``, otherwise None."""
         if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
         wallet = self._unused(quote.legs[-1], used)
@@ -384,7 +386,7 @@ class Beyond(Struct, frozen=True):
 
 
 def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
-    """Returns a Beyond if every route refuses because of the amount; otherwise None."""
+    """Returns a Beyond if every route refuses only because of the amount; otherwise None."""
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None

@@ -50,7 +50,8 @@ class RouteQuestion(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """True for floating routes without filters, to which a pair's stated bounds apply."""
+        """True for floating routes without filters. A pair's stated bounds apply only to such
+        routes."""
         return not self.terms.fixed and self.unfiltered
 
     @property
@@ -84,15 +85,15 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """Returns the venues that may take the second leg. Those that require a refund address are
+        """Returns the venues that may take the second leg. Venues that require a refund address are
         left out, because a refund would be in the intermediary token."""
         trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
 class PricedRoute(RouteTerms, frozen=True, kw_only=True):
-    """A route with its price. ``limits`` bound ``amount_in``. ``valid_until`` is None on floating
-    terms."""
+    """A route with its price. ``limits`` are the bounds of ``amount_in``. ``valid_until`` is None
+    on floating terms."""
 
     limits: VenueLimits
     valid_until: datetime | None = None
@@ -100,7 +101,8 @@ class PricedRoute(RouteTerms, frozen=True, kw_only=True):
 
 class UnpricedRoute(Struct, frozen=True):
     """A route without a price, for the reason ``cause``. ``bound`` is the nearest amount that the
-    route takes, sent or received like the request's amount."""
+    route takes; None if unknown. Like the request's amount, it is an amount to send or to
+    receive."""
 
     legs: tuple[str, ...]
     cause: Cause
@@ -109,7 +111,8 @@ class UnpricedRoute(Struct, frozen=True):
 
 
 class Hop(Struct, frozen=True):
-    """An intermediary token, with the venues for the leg to it and those for the leg from it."""
+    """An intermediary token. ``firsts`` are the venues that may take the leg to this token;
+    ``seconds`` are the venues that may take the leg from it."""
 
     middle: Token
     firsts: list[GuardedVenue]
@@ -127,8 +130,8 @@ Route = PricedRoute | UnpricedRoute
 
 
 def terms_of_leg(terms: Terms, venue: GuardedVenue, *, last: bool) -> Terms:
-    """Returns the terms for one leg of a route. Only the last leg keeps the markup, if its venue
-    supports markup."""
+    """Returns the terms for one leg of a route. Only the last leg (``last``) keeps the markup, and
+    only if the venue supports markup."""
     if terms.markup and not (last and venue.provider.markup_supported):
         return replace(terms, markup=Decimal(0))
     return terms
@@ -143,7 +146,7 @@ async def price_leg(
     cap: Decimal | None = None,
 ) -> Route:
     """Prices a route of one leg. The route is unpriced if the venue gives no price, or if the
-    amount is outside the venue's bounds or above ``cap``. None means no cap."""
+    amount is outside the venue's bounds or above ``cap``. If ``cap`` is None, there is no cap."""
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
     if limits is None:
@@ -246,8 +249,9 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
-    """Gives all priced private routes one time estimate and one end of validity, so that these
-    figures do not reveal the venues. Returns all routes."""
+    """Returns ``routes`` with one time estimate and one end of validity for all priced routes, so
+    that these figures do not reveal the venues. If ``bounds`` is None, the estimate is the longest
+    of these routes."""
     priced_routes = priced(routes)
     if not priced_routes:
         return routes
@@ -309,7 +313,7 @@ def _kept(
 
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
-    """Returns a request's four leg filters by their names in RouteChoice; None for each one not
+    """Returns a request's four leg filters by their names in RouteChoice; a filter is None if not
     set. Raises VALIDATION_ERROR for an unknown provider."""
     filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
@@ -322,7 +326,7 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
     """Raises VALIDATION_ERROR for ``field`` if ``codes`` has an unknown provider or, with
-    ``routing``, a disabled one."""
+    ``routing``, a disabled provider."""
     for code in codes:
         provider = venues.provider(code)
         if provider is None or (routing and not provider.enabled):
@@ -380,8 +384,8 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
-    """Returns the dollar value of ``amount``, given that ``valued`` of the same token is worth
-    ``usd``."""
+    """Returns the dollar value of ``amount``, given that the amount ``valued`` of the same token is
+    worth ``usd`` dollars."""
     exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
     return short(quantize(exact, _USD_DECIMALS, up=False))
 
@@ -395,8 +399,8 @@ def swap_cap(token: Token) -> Decimal | None:
 
 
 def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
-    """Returns whether a route loses so much value that it must not be used (PRICE_IMPACT). False
-    for an unknown dollar value."""
+    """Returns whether a route loses so much value that it must not be used (PRICE_IMPACT). Returns
+    False if a dollar value is unknown."""
     if usd_in is None or usd_out is None or usd_in <= 0:
         return False
     return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

@@ -75,8 +75,8 @@ def standard_row(
 def private_row(
     stored: StoredQuote, route: PricedRoute, asked: Asked, bounds: PairBounds | None
 ) -> Quote:
-    """Returns the row of a private route, without providers and ids of fixed rates, which would
-    reveal the venues."""
+    """Returns the row of a private route. Providers are left out and ids of fixed rates are hashed,
+    because they would reveal the venues."""
     return Quote(
         type=RouteType.PRIVATE,
         rate_id=_veiled(route.rates) if stored.fixed else None,
@@ -185,8 +185,8 @@ _WITHOUT_FIGURE = {
 
 
 def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
-    """Returns the text of ``error`` for a route without a price. ``waited`` is how many seconds
-    venues were waited for."""
+    """Returns the text of ``error`` for a route without a price. ``waited`` is the number of
+    seconds spent waiting for venues."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
     if route.cause == "below" and route.bound is not None:
@@ -203,8 +203,8 @@ def _bound(bound: Decimal, token: Token, *, up: bool) -> str:
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
-    """Returns the limits in the sent token's decimals, capped at SWAP_CAP_USD. The maximum can then
-    be below the minimum."""
+    """Returns the limits, rounded to the decimals of the token sent and capped at SWAP_CAP_USD. The
+    maximum can then be below the minimum."""
     largest = quantize(limits.maximum, token_in.decimals, up=False)
     cap = swap_cap(token_in)
     if cap is not None:
@@ -214,7 +214,8 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
-    """Returns one unpriced route for each cause, the one nearest to the asked amount."""
+    """Returns one unpriced route for each cause: the route whose bound is nearest to the requested
+    amount."""
     kept: dict[Cause, UnpricedRoute] = {}
     for route in routes:
         if isinstance(route, UnpricedRoute):
@@ -251,8 +252,8 @@ _SORTED_BY = {
 
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
-    """Returns usable rows, then filtered ones, then those without a price. The first two parts are
-    sorted by ``sort``."""
+    """Returns usable rows, then filtered rows, then rows without a price. The first two groups are
+    sorted by ``sort``, in the direction ``order``."""
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
     ranked = [row for row in usable if getattr(row, name) is not None]

@@ -33,8 +33,9 @@ class NothingDue(Exception):
 
 
 class Recount(Struct, frozen=True):
-    """The result of comparing the books with the orders: sums compared, wrong ones (partner id,
-    day), and finished orders without an entry."""
+    """The result of comparing the books with the orders. ``sums`` is the number of daily sums
+    compared, ``differing`` the wrong sums as (partner id, day), ``unentered`` the number of
+    finished orders without an entry."""
 
     sums: int
     differing: tuple[tuple[str, str], ...]
@@ -50,8 +51,8 @@ class Books(Subject):
     operator."""
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
-        """Returns a partner's daily sums, oldest first, and payouts in dollars by the month of the
-        earnings (``YYYY-MM``)."""
+        """Returns a partner's daily sums, oldest first, and the dollars paid out, by the month in
+        which they were earned (``YYYY-MM``)."""
         values = {"partner_id": partner_id}
 
         async def read(db: Transaction) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
@@ -81,8 +82,9 @@ class Books(Subject):
         return await self._database.snapshot(read)
 
     async def pay_out(self, partner_id: str, month: str, act: Act) -> Decimal:
-        """Books a payout of a month's earnings (``YYYY-MM``) and returns its dollars. Reversals,
-        earlier payouts and overpayments of other months are deducted. Raises NothingDue."""
+        """Books a payout of a month's earnings (``YYYY-MM``) and returns its amount in dollars.
+        Reversals, earlier payouts and overpayments of other months are deducted. Raises
+        NothingDue."""
         values = {"partner_id": partner_id, "month": month, "booked": micros(act.at - PENDING)}
 
         async def paid(db: Transaction) -> Decimal:
@@ -104,8 +106,8 @@ class Books(Subject):
         return await self._database.write(paid)
 
     async def reverse(self, service_id: str, act: Act) -> Decimal:
-        """Books the reversal of an order's commission in the month of ``act``; returns the dollars.
-        Raises NothingDue if there is none."""
+        """Books the reversal of an order's commission in the month of ``act``; returns the amount
+        in dollars. Raises NothingDue if there is nothing to reverse."""
 
         async def reversed_(db: Transaction) -> Decimal:
             entries = await db.rows(_OF_ORDER, {"service_id": service_id})
@@ -179,8 +181,8 @@ class Books(Subject):
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:
-    """Adds a finished order to the books, once. Does nothing while the call that created it awaits
-    payment."""
+    """Adds a finished order to the books, unless it is in them already. Does nothing while the call
+    that created the order awaits payment."""
     counts = await db.row(
         "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
         " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
@@ -226,8 +228,9 @@ def _line(partner_id: str) -> str:
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """Returns the SELECT for daily sums with further conditions. It compares commissions as text,
-    because the embedded Solana machine can make SQLite's floating point wrong."""
+    """Returns the SELECT for daily sums. ``of_orders`` and ``of_reversals`` are further SQL
+    conditions. Commissions are compared as text, because the embedded Solana machine can make
+    SQLite's floating point wrong."""
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
         " CAST(SUM(private) AS BIGINT) AS private,"

@@ -18,8 +18,8 @@ _USAGE = (
 
 class Calls(Subject):
     async def count(self, call: Counting) -> None:
-        """Replaces the stored counts by the result of ``call.take``; no other call is counted in
-        between. Raises what ``call.take`` raises to refuse the call."""
+        """Counts a call: replaces the stored counts by the result of ``call.take``. No other call
+        is counted in between. Raises what ``call.take`` raises."""
         await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
@@ -47,7 +47,8 @@ class Calls(Subject):
         return [Usage(*row) for row in await self._database.look(_USAGE, values)]
 
     async def add_to_month(self, month: str, counts: Mapping[str, int]) -> None:
-        """Adds ``counts``, requests by partner id, to the counters of a month (``YYYY-MM``)."""
+        """Adds ``counts``, the numbers of requests by partner id, to the counters of a month
+        (``YYYY-MM``)."""
         rows = [
             {"partner_id": partner_id, "month": month, "count": count}
             for partner_id, count in sorted(counts.items())
@@ -78,9 +79,9 @@ PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"
 async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
-    """Counts the call that begins the order or batch ``opened``, and records its payment. The
-    transaction must already hold the lock from ``line_of``. Raises what ``call.take`` raises to
-    refuse the call."""
+    """Counts the call that creates an order or batch, whose id is ``opened``, and records the
+    payment. Ignores ``call`` or ``payment`` if None. The transaction must hold the lock from
+    ``line_of``. Raises what ``call.take`` raises."""
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:
@@ -116,7 +117,7 @@ async def _count(db: Transaction, call: Counting) -> None:
 
 def line_of(call: Counting | None) -> str | None:
     """Returns the name of the lock for a call's counts; None without a call. To avoid deadlock,
-    take it before any other lock."""
+    transactions take this lock before any other."""
     return None if call is None else _line(call.counted, call.rate_class)
 
 

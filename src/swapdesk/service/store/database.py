@@ -43,8 +43,8 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """Raised if the database did not answer. Nothing was changed, unless ``in_doubt``: then a
-    commit was not confirmed and may have succeeded."""
+    """Raised if the database did not answer. Nothing was changed, unless ``in_doubt`` is True; then
+    a commit was not confirmed and may have succeeded."""
 
     def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
         super().__init__(message)
@@ -87,8 +87,8 @@ class Tally(Protocol):
 
 
 class Transaction(ABC):
-    """A transaction on one connection. A piece of work, which is a coroutine, must await nothing
-    but its methods."""
+    """A transaction on one connection. A piece of work is a coroutine that must await nothing but
+    the methods of its transaction."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -127,7 +127,7 @@ class Transaction(ABC):
         ...
 
     def tell(self) -> None:
-        """Makes the commit of this transaction wake all waiters for ``growth``, in every
+        """Makes the commit of this transaction wake all waiters for ``Database.growth``, in every
         process."""
         self.tells = True
 
@@ -176,24 +176,25 @@ class Pool(Struct, frozen=True):
 
 
 class Database(Protocol):
-    """A database as the store uses it. Every method raises StoreUnavailable if it cannot answer."""
+    """A database as the store uses it. Methods raise StoreUnavailable if the database does not
+    answer."""
 
     wording: Wording
 
     async def write(self, work: Work[T], *, behind: str | None = None) -> T:
-        """Runs ``work`` in a transaction and returns its result once durable. If ``work`` raises,
+        """Runs ``work`` in a transaction; returns its result once durable. If ``work`` raises,
         nothing is changed. ``work`` may run several times; only the last run counts. ``behind``
-        names a lock to hold, None for none, NO_LINE for changes of a single own row."""
+        names a lock to hold: None for no lock, NO_LINE to change a single row."""
         ...
 
     async def read(self, work: Work[T]) -> T: ...
 
     async def snapshot(self, work: Work[T]) -> T:
-        """Runs ``work`` like ``read``, but on the database as it was at one moment."""
+        """Runs ``work`` like ``read``, but shows it the database as it was at one moment."""
         ...
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]:
-        """Returns the rows of a SELECT, for a few rows that an index finds at once."""
+        """Returns the rows of a SELECT. The statement must find a few rows at once by an index."""
         ...
 
     def sortable(self, amount: Decimal) -> str | Decimal:
@@ -211,8 +212,8 @@ class Database(Protocol):
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:
-        """Yields an event that is set after each commit, in any process, that called
-        ``Transaction.tell``. It may also be set without one."""
+        """Yields an event that is set after each commit, in any process, of a transaction that
+        called ``Transaction.tell``. The event may also be set without such a commit."""
         ...
 
     async def close(self) -> None: ...
@@ -247,7 +248,7 @@ _NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 @lru_cache(maxsize=512)
 def numbered(statement: str, mark: str) -> tuple[str, tuple[str, ...]]:
     """Replaces each ``:name`` by ``mark`` and a number from 1; returns the statement and the names
-    in that order."""
+    in the order of their numbers."""
     names = tuple(dict.fromkeys(_NAMED.findall(statement)))
     places = {name: f"{mark}{number}" for number, name in enumerate(names, start=1)}
     return _NAMED.sub(lambda match: places[match[1]], statement), names

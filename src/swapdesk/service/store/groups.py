@@ -50,8 +50,8 @@ class Groups(Subject):
         in_doubt: bool = False,
     ) -> None:
         """Inserts a batch with its orders and counts the call, in one commit. Nothing is announced
-        before ``payment`` is settled. If the outcome is unknown, repeat the same call with
-        ``in_doubt``. Raises PayoutsChanged, and what ``call.take`` raises to refuse the call."""
+        before ``payment`` is settled. If the outcome is unknown, the call may be repeated with
+        ``in_doubt``. Raises PayoutsChanged, and what ``call.take`` raises."""
         is_told = payment is None
         rows = [
             orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
@@ -105,8 +105,9 @@ class Groups(Subject):
         return await self._database.read(found)
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        """Stores a pending bundle in place of the batch's earlier one. Raises BundleUnderWay if one
-        of its orders is in another bundle that was submitted or executed."""
+        """Stores a pending bundle in place of the batch's earlier pending bundle. Raises
+        BundleUnderWay if an order of the bundle is in another bundle that was submitted or
+        executed."""
         values = _values(bundle)
 
         async def saved(db: Transaction) -> None:
@@ -127,8 +128,7 @@ class Groups(Subject):
         return await self._bundles(_BUNDLES, {"partner_id": partner_id, "multi_id": multi_id})
 
     async def bundles_under_way(self) -> list[StoredBundle]:
-        """Returns the bundles of all partners that were submitted and have no outcome yet, oldest
-        first."""
+        """Returns all submitted bundles without an outcome, of all partners, oldest first."""
         return await self._bundles(
             "SELECT * FROM bundles WHERE state = 'submitted' ORDER BY number", {}
         )

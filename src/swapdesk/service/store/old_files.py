@@ -246,8 +246,8 @@ def to_last(connection: sqlite3.Connection, version: int) -> None:
 
 
 def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None:
-    """Moves all rows of a file of schema 12 into new tables in one transaction. ``tables`` are the
-    statements that create them."""
+    """Moves all rows of a file of schema 12 into new tables in one transaction. ``tables`` holds
+    the SQL statements that create the new tables."""
     named = "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL AND type IN (%s)"
     script = ["BEGIN IMMEDIATE;"]
     for kind, name in connection.execute(named % "'index', 'trigger'"):

@@ -114,7 +114,7 @@ class Orders(Subject):
     ) -> None:
         """Consumes the quote, inserts the order and counts the call in one commit. Nothing is
         announced before ``payment`` is settled. Raises QuoteConsumed, QuoteGone, PayoutsChanged if
-        ``payouts`` are out of date, and what ``call.take`` raises to refuse the call."""
+        ``payouts`` are out of date, and what ``call.take`` raises."""
         values = order_values(self._database, order) | {"told": payment is None}
 
         async def begun(db: Transaction) -> None:
@@ -135,8 +135,8 @@ class Orders(Subject):
         self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """Returns the order that a quote has become, or None, even if the call that created it is
-        not paid for yet."""
+        """Returns the order that was created from a quote, even if the call that created it is not
+        paid for yet; None if there is none."""
         return await self._one(
             "SELECT * FROM orders WHERE partner_id = :partner_id AND quote_id = :quote_id",
             {"partner_id": partner_id, "quote_id": quote_id},
@@ -159,7 +159,7 @@ class Orders(Subject):
 
     async def current(self, service_id: str) -> StoredOrder | None:
         """Returns an order of any partner, even if the call that created it is not paid for yet.
-        For code that carries orders out."""
+        Meant for code that carries orders out."""
         return await self._one(
             "SELECT * FROM orders WHERE service_id = :service_id", {"service_id": service_id}
         )
@@ -176,8 +176,8 @@ class Orders(Subject):
         )
 
     async def gave_out(self, account: str, since: datetime) -> bool:
-        """Returns whether ``account``, a kind of chain and a canonical address, was the deposit
-        address of an order created after ``since``."""
+        """Returns whether ``account`` (a kind of chain and a canonical address) is the deposit
+        address of an order created at ``since`` or later."""
         given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
@@ -197,8 +197,8 @@ class Orders(Subject):
         return (rows[0]["version"], moment_of(rows[0]["created"])) if rows else None
 
     async def known(self, partner_id: str, service_ids: Iterable[str], since: datetime) -> set[str]:
-        """Returns those of the ids for which ``get`` finds an order that was created since
-        ``since``."""
+        """Returns the ids, out of ``service_ids``, for which ``get`` finds an order that was
+        created at ``since`` or later."""
         among = json.dumps(list(service_ids))
         values = {"partner_id": partner_id, "since": micros(since), "among": among}
         rows = await self._database.look(self._known, values)
@@ -214,9 +214,9 @@ class Orders(Subject):
         expected_version: int,
         before: int | None = None,
     ) -> bool:
-        """Writes the order's next version and announces it. Returns False, and writes nothing, for
-        an unexpected stored version, a smaller rank, or a transaction of another order. ``before``
-        is the former status for listeners, who are not called if it is None."""
+        """Writes the order's next version and announces it. Writes nothing and returns False if the
+        stored version is not ``expected_version``, the rank would fall, or another order has this
+        transaction. ``before`` is the former status for listeners; None calls no listeners."""
         values = order_values(self._database, order) | {
             "expected": expected_version,
             "version": expected_version + 1,
@@ -244,8 +244,8 @@ class Orders(Subject):
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
-        """Ends the owner's lease of an order, which is otherwise unchanged. It becomes due at
-        ``due_at``; None means never."""
+        """Ends the owner's lease of an order. The order becomes due at ``due_at``; None means
+        never. ``attempt`` is how often in a row a venue did not answer."""
         values = {
             "service_id": service_id,
             "owner": owner,
@@ -314,8 +314,8 @@ class Orders(Subject):
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Extends the owner's leases. With ``tolerance``, which is that of ``claim_due``, the
-        worker's sign of life is recorded, too. Raises ClockDiffers."""
+        """Extends the owner's leases. ``tolerance`` is as in ``claim_due``; unless it is None, a
+        sign of life of the worker is recorded, too. Raises ClockDiffers."""
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
@@ -361,8 +361,8 @@ class Orders(Subject):
         return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
-        """Makes these orders due at ``now`` unless due earlier. Leaves unknown, opening and ended
-        orders alone."""
+        """Makes these orders due at ``now``, unless they are due earlier. Ignores unknown orders
+        and orders that are being opened or have ended."""
         values = [
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
@@ -395,8 +395,9 @@ def order_values(database: Database, order: StoredOrder) -> dict[str, Any]:
 async def admit(
     db: Transaction, orders: Sequence[StoredOrder], payouts: RecentPayouts | None
 ) -> None:
-    """Raises PayoutsChanged if ``payouts``, by which payout wallets were chosen, are no longer the
-    partner's newest. Until the commit, other private orders of the partner wait."""
+    """Raises PayoutsChanged if ``payouts``, from which payout wallets were chosen, are no longer
+    the partner's newest. None is not checked. If ``orders`` has a private order, the partner's
+    other private orders wait until the commit."""
     private = next((order for order in orders if order.route == "private"), None)
     if private is not None:
         # Until the commit: two that choose by the same payouts would choose alike.
@@ -420,8 +421,8 @@ async def announce(db: Transaction, service_id: str) -> None:
 
 
 async def tell_opened(db: Transaction, opened: str) -> None:
-    """Announces the order or batch with the id ``opened``, after the call that created it was paid
-    for. Finished orders are added to the books."""
+    """Announces the order, or the batch's orders, with the id ``opened``, after the call that
+    created them was paid for. Adds finished orders to the books."""
     rows = await db.rows(
         "UPDATE orders SET told = TRUE"
         " WHERE (service_id = :opened OR multi_id = :opened) AND NOT told RETURNING *",
@@ -437,7 +438,7 @@ async def _recent_payouts(
     db: Transaction, partner_id: str, since: datetime, limit: int
 ) -> RecentPayouts:
     """Returns the payout wallets of the partner's newest private orders, up to ``limit`` and not
-    older than ``since``. An order without a stored wallet counts as paid from the first."""
+    older than ``since``. An order without a stored wallet counts as paid from the first wallet."""
     rows = await db.rows(
         "SELECT legs, payout_wallet FROM orders WHERE partner_id = :partner_id"
         " AND created >= :since AND route = 'private'"

@@ -32,8 +32,8 @@ class Outbox(Subject):
         )
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
-        """Returns the next rows after ``sequence``: ``limit`` of them, and further ones with the
-        last one's ``sequence``."""
+        """Returns at most ``limit`` of the next rows after ``sequence``, and all further rows with
+        the ``sequence`` of the last."""
         rows = await self._database.look(self._after, {"after": sequence, "limit": limit})
         return [OutboxRow(*row) for row in rows]
 

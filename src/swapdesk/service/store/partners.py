@@ -92,7 +92,7 @@ class Partners(Subject):
         return await self._database.snapshot(read)
 
     async def add_missing(self, accounts: Sequence[StoredPartner]) -> None:
-        """Inserts those accounts and API keys that do not exist yet."""
+        """Inserts the accounts and API keys that do not exist in the store yet."""
 
         async def added(db: Transaction) -> None:
             written = 0
@@ -157,8 +157,8 @@ class Partners(Subject):
         return await self._database.write(added), new
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
-        """Revokes an API key and returns its account. An earlier time of revocation is kept. Raises
-        PartnerRefused."""
+        """Revokes an API key and returns its account. A key that is already revoked keeps its time
+        of revocation. Raises PartnerRefused."""
         values = {"api_key": key, "revoked": micros(act.at)}
 
         async def revoked(db: Transaction) -> StoredPartner:
@@ -194,9 +194,9 @@ class Partners(Subject):
     async def set_overrides(
         self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
-        """Sets and removes overrides, keeps all others, and returns the account. A rate limit of
-        None in ``given`` keeps the limit of that window. ``request`` is the operator's command, for
-        the record. Raises PartnerRefused."""
+        """Sets and removes overrides, keeps all others, and returns the account. None within a rate
+        limit of ``given`` keeps the present limit of that window. ``request`` is the operator's
+        command, for the record. Raises PartnerRefused."""
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:

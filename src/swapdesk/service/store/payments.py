@@ -21,8 +21,8 @@ class CallPayments(Subject):
         )
 
     async def free(self, payment: str, sent: str | None = None) -> None:
-        """Makes a payment usable again after its transaction ``sent`` failed; None means that none
-        was sent. Does nothing if the payment was settled or has another transaction."""
+        """Makes a payment usable again. ``sent`` is the hash of its failed transaction; None if no
+        transaction was sent. Does nothing if the payment was settled or has another transaction."""
         await self._change(
             "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
             " AND COALESCE(sent, '') = :sent",
@@ -55,8 +55,8 @@ class CallPayments(Subject):
         return [(row["payment"], row["sent"]) for row in rows]
 
     async def settle(self, payment: str, transaction: str) -> None:
-        """Records that this transaction made a payment; announces the orders that it paid for and
-        books finished ones, in one commit."""
+        """Records that a payment was made by this transaction. In the same commit, announces the
+        orders that the payment was for and adds finished orders to the books."""
 
         async def settled(db: Transaction) -> None:
             row = await db.row(

@@ -171,8 +171,8 @@ class _Item(Struct):
 
 
 class _Group:
-    """Runs waiting pieces of work in one transaction. If one raises, each is repeated alone.
-    Nothing is repeated if the commit may have succeeded."""
+    """Runs waiting pieces of work in one transaction. If one piece raises, each piece is repeated
+    in its own transaction. Nothing is repeated if the commit may have succeeded."""
 
     def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
         self._line = line
@@ -245,8 +245,8 @@ class _Group:
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database over a pool of connections and one for notifications. :meth:`open`
-    creates the tables."""
+    """A PostgreSQL database. It has a pool of connections, and one connection for notifications.
+    :meth:`open` creates the tables."""
 
     wording = WORDING
 
@@ -262,9 +262,9 @@ class PostgresDatabase(Database):
 
     @classmethod
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
-        """Connects, and creates or migrates the tables. ``world`` identifies the owning service;
-        None skips that check. Raises SchemaError, and StoreUnavailable if there is no writable
-        database."""
+        """Connects, and creates or migrates the tables. ``world`` identifies the service that owns
+        the database; None omits the check of the owner. Raises SchemaError, and StoreUnavailable if
+        there is no writable database."""
         with _answered():
             # A step of a big database takes as long as it takes.
             try:
@@ -444,8 +444,8 @@ class PostgresDatabase(Database):
 
 
 async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-    """Runs a transaction, and repeats it after conflicts with others. After other failures it is
-    not repeated, because it may have been committed."""
+    """Runs a transaction and repeats it after conflicts with other transactions. Does not repeat it
+    after other failures, because it may have been committed."""
     left = _REPEATS
     while True:
         try:
@@ -522,8 +522,8 @@ def _answered() -> Iterator[None]:
 
 
 def _end_where_told(error: BaseException) -> None:
-    """Raises CancelledError if this task was cancelled, which the database library may report as a
-    broken connection."""
+    """Raises CancelledError if this task was cancelled. The database library may report a
+    cancellation as a broken connection."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError from error

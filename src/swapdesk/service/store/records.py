@@ -17,8 +17,8 @@ CentralizedRoute = Literal["standard", "private"]
 
 
 class RouteChoice(Struct, frozen=True, omit_defaults=True):
-    """The routes that a request allows, even after a change of route, and the rotation of their
-    payout wallets. Filters are provider codes; None allows all (contract 6.15 to 6.17)."""
+    """The routes that a request allows, even if its order changes the route later, and the rotation
+    of payout wallets. Filters are provider codes; None allows all (contract 6.15 to 6.17)."""
 
     swaps: tuple[str, ...] | None = None
     in_included: tuple[str, ...] | None = None
@@ -100,8 +100,8 @@ class StoredQuote(SwapTerms, frozen=True, kw_only=True):
 
 class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     """An order as stored, with all that a worker needs to continue it. ``rank`` never falls;
-    ``version`` is for compare-and-set. If ``due_at`` is None, no worker looks at the order again.
-    ``detail`` holds JSON values without a column."""
+    ``version`` is for compare-and-set. If ``due_at`` is None, no worker handles the order again.
+    ``detail`` holds JSON values that have no column."""
 
     service_id: str
     record_id: str
@@ -160,8 +160,8 @@ class OutboxRow(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """The number of calls of one partner and rate class in one rate-limit window. ``number`` is the
-    window's, counted from 1970 in units of ``seconds``."""
+    """The number of calls of one partner and rate class in one rate-limit window. ``seconds`` is
+    the length of the window; ``number`` is its number, counted from 1970."""
 
     partner_id: str
     rate_class: str
@@ -171,8 +171,8 @@ class Usage(Struct, frozen=True):
 
 
 class Counting(Protocol):
-    """Calls that are to be counted for ``counted``. A partner's calls with an API key and with
-    ``partner-id`` alone are counted apart."""
+    """Calls that are to be counted under the name ``counted``. A partner's calls with an API key
+    and calls with ``partner-id`` alone are counted apart."""
 
     @property
     def counted(self) -> str: ...
@@ -188,7 +188,7 @@ class Counting(Protocol):
 
 class RecentPayouts(Struct, frozen=True):
     """The wallets that paid out a partner's newest private orders, each as (venue code, index of
-    the hot wallet). Only ``limit`` orders created after ``since`` were considered."""
+    the hot wallet). At most ``limit`` orders, created at ``since`` or later, were considered."""
 
     partner_id: str
     since: datetime
@@ -197,8 +197,9 @@ class RecentPayouts(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Totals of a partner's finished orders. ``entries`` is how many earned a commission.
-    ``volume`` and ``commission`` are dollars; reversals are deducted from the latter."""
+    """Totals of a partner's finished orders. ``entries`` is the number of orders that earned a
+    commission. ``volume`` and ``commission`` are dollars; reversals are deducted from
+    ``commission``."""
 
     orders: int = 0
     private: int = 0
@@ -217,7 +218,8 @@ BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"
 
 
 class StoredGroup(Struct, frozen=True):
-    """A batch of orders that were created together. All of them sell on the chain ``chain``."""
+    """A batch of orders that were created together. ``chain`` is the chain of the tokens that the
+    orders sell."""
 
     multi_id: str
     partner_id: str
@@ -227,8 +229,8 @@ class StoredGroup(Struct, frozen=True):
 
 class StoredBatch(Struct, frozen=True):
     """A UserOperation (ERC-4337) of a bundle, as JSON without signature, and the orders whose
-    deposits it pays. ``version`` of the EntryPoint decides how ``hash`` is signed. ``paid`` is True
-    if its calls succeeded."""
+    deposits it pays. ``version``, the EntryPoint's, determines how ``hash`` is signed. ``paid`` is
+    True if the operation's calls succeeded."""
 
     service_ids: tuple[str, ...]
     operation: dict[str, Any]
@@ -263,8 +265,8 @@ class StoredBundle(Struct, frozen=True):
 
     @property
     def claimed(self) -> frozenset[str]:
-        """The ids of orders that this bundle has paid or may still pay, so that no other bundle
-        may."""
+        """The ids of orders that this bundle has paid or may still pay. No other bundle may pay
+        these orders."""
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
         return frozenset(
@@ -289,5 +291,5 @@ class QuoteGone(Exception):
 
 
 class PayoutsChanged(Exception):
-    """Raised if the payouts by which a payout wallet was chosen are out of date, because another
+    """Raised if the payouts from which a payout wallet was chosen are out of date, because another
     order was begun since."""

@@ -46,8 +46,8 @@ class Scans(Subject):
     async def claim(
         self, token_id: str, now: datetime, until: datetime
     ) -> tuple[bytes | None, bool]:
-        """Returns a token's stored verdict, or None, and whether the caller has to scan the token.
-        That scan is then reserved for the caller until ``until``."""
+        """Returns a token's stored verdict (None if there is none), and whether the caller has to
+        scan the token. If so, the scan is reserved for the caller until ``until``."""
         values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
 
         async def claimed(db: Transaction) -> tuple[bytes | None, bool]:
@@ -77,8 +77,8 @@ class Scans(Subject):
         )
 
     async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
-        """Returns verdicts newer than the caller's, as (token id, verdict, expiry). ``ends`` holds
-        the caller's expiries by token id. Times are microseconds since 1970."""
+        """Returns verdicts newer than the caller's, as (token id, verdict, expiry). ``ends`` states
+        by token id when the caller's verdicts expire. Times are microseconds since 1970."""
 
         async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
             standing = await db.row(_STANDING)

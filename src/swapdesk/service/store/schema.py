@@ -337,8 +337,8 @@ async def create(db: Transaction, types: Types) -> None:
 
 
 async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
-    """Records the owning service's identity in the database. Raises SchemaError if another is
-    recorded, because services that disagree about chains must not share orders."""
+    """Records the owning service's identity in the database. Raises SchemaError if the database
+    records another service, because services that disagree about chains must not share orders."""
     for part, identity in world.items():
         values = {"part": part, "identity": identity}
         await db.run(

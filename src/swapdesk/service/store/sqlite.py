@@ -107,7 +107,7 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
-    """Runs a piece of work at once and returns its result. Raises RuntimeError if it awaits
+    """Runs a piece of work at once and returns its result. Raises RuntimeError if the work awaits
     anything but the transaction."""
     step = work(transaction).__await__()
     try:
@@ -127,8 +127,8 @@ class _Item(Struct):
 
 
 class Writer:
-    """A thread that owns the writing connection and calls ``after_commit`` after commits with a
-    call of ``Transaction.tell``."""
+    """A thread that owns the writing connection. It calls ``after_commit`` after each commit of
+    work that called ``Transaction.tell``."""
 
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
@@ -142,8 +142,8 @@ class Writer:
         self._thread.start()
 
     async def submit(self, work: Work[T]) -> T:
-        """Runs ``work`` in a transaction; returns its result after the commit. Raises
-        StoreUnavailable, or what ``work`` raised, with its changes undone."""
+        """Runs ``work`` in a transaction; returns its result after the commit. If ``work`` raises,
+        undoes its changes and raises the same exception. Raises StoreUnavailable."""
         loop = asyncio.get_running_loop()
         item = _Item(work, loop, loop.create_future())
         with self._lock:
@@ -218,8 +218,8 @@ class Writer:
     def _done_together(
         self, transaction: SqliteTransaction, batch: list[_Item], connection: sqlite3.Connection
     ) -> bool:
-        """Runs all items in one transaction. Returns False, with everything rolled back, if an item
-        raised after a change; the caller then runs each with a savepoint."""
+        """Runs all items in one transaction. If an item raises after a change, rolls everything
+        back and returns False; the caller then runs each item with a savepoint."""
         for item in batch:
             before = connection.total_changes
             ended = self._run_to_end(item, transaction, connection)
@@ -327,7 +327,7 @@ class SqliteDatabase(Database):
         cls, path: Path, world: Mapping[str, str] | None = None, writer: type[Writer] = Writer
     ) -> SqliteDatabase:
         """Opens the file, created (mode 0600) or migrated if needed. ``world`` identifies the
-        owning service; None skips that check. Raises SchemaError."""
+        service that owns the file; None omits the check of the owner. Raises SchemaError."""
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -351,7 +351,8 @@ class SqliteDatabase(Database):
         self._reading.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
-        """Runs a SELECT on the event loop, which is faster than in a thread."""
+        """Returns the rows of a SELECT. Runs it on the event loop, which is faster than in a
+        thread."""
         try:
             return await SqliteTransaction(self._looking).rows(statement, values)
         except sqlite3.Error as error:
@@ -433,8 +434,8 @@ def back_up(path: Path, copy: Path) -> int:
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """Returns a connection to an existing file that adds amounts exactly. If ``writes`` is True,
-    its commits are durable; otherwise it can only read."""
+    """Returns a connection to an existing file, with SQL functions that add amounts exactly. If
+    ``writes`` is True, commits are durable; otherwise the connection can only read."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     _add_functions(connection)

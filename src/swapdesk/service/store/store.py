@@ -42,14 +42,14 @@ class Store:
         world: Mapping[str, str] | None = None,
         writer: type[Writer] = Writer,
     ) -> Store:
-        """Opens or creates the file of an embedded database. ``world`` identifies the owning
-        service; None skips that check. Raises SchemaError."""
+        """Opens or creates the file of an embedded database. ``world`` identifies the service that
+        owns the file; None omits the check of the owner. Raises SchemaError."""
         return cls(SqliteDatabase.open(Path(path), world, writer))
 
     @classmethod
     async def connect(cls, place: Place, world: Mapping[str, str] | None = None) -> Store:
-        """Connects to PostgreSQL. ``world`` identifies the owning service; None skips that check.
-        Raises SchemaError and StoreUnavailable."""
+        """Connects to PostgreSQL. ``world`` identifies the service that owns the database; None
+        omits the check of the owner. Raises SchemaError and StoreUnavailable."""
         # On use: the embedded service does without the library.
         from swapdesk.service.store.postgres import PostgresDatabase
 

@@ -28,8 +28,8 @@ class Rejected(VenueFailure):
 
 
 class Ambiguous(VenueFailure):
-    """Raised if it is unknown whether a call took effect. Do not repeat ``open`` before ``find``
-    has shown what the venue did."""
+    """Raised if it is unknown whether a call took effect. ``open`` must not be repeated before
+    ``find`` has shown what the venue did."""
 
 
 class DepositAddressesInUse(Rejected):
@@ -41,8 +41,9 @@ class RateExpired(Rejected):
 
 
 class VenueTraits(Struct, frozen=True):
-    """What a venue supports besides floating swaps by the amount sent. ``payout_wallets`` is 0 if
-    the venue does not distinguish them. Fees are in percent of the leg's dollar value."""
+    """What a venue supports besides floating swaps by the amount sent. ``payout_wallets`` is the
+    number of wallets that pay out; 0 if the venue does not distinguish wallets. Fees are in percent
+    of the leg's dollar value."""
 
     fixed: bool = False
     static_deposits: bool = False
@@ -53,8 +54,8 @@ class VenueTraits(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """The terms of a leg. With ``receive``, the stated amount is received, otherwise sent.
-    ``markup`` is in percent of the output (contract 6.10, 6.13)."""
+    """The terms of a leg. If ``receive`` is True, the stated amount is the amount received,
+    otherwise the amount sent. ``markup`` is in percent of the output (contract 6.10, 6.13)."""
 
     fixed: bool = False
     receive: bool = False
@@ -72,7 +73,7 @@ class VenueLimits(Struct, frozen=True):
 
 
 class VenueQuote(Struct, frozen=True):
-    """What the venue would pay now. ``minutes`` count from deposit to payout. ``rate`` and
+    """What the venue would pay now. ``minutes`` is the time from deposit to payout. ``rate`` and
     ``valid_until`` are None on floating terms."""
 
     amount_in: Decimal
@@ -84,7 +85,7 @@ class VenueQuote(Struct, frozen=True):
 
 
 class Unavailable(Struct, frozen=True):
-    """The answer of a venue that does not price a leg. ``limits`` are set if the reason is the
+    """The answer of a venue that does not price a leg. ``limits`` is None unless the reason is the
     amount."""
 
     reason: str
@@ -173,8 +174,8 @@ class CentralizedVenue(Protocol):
         ...
 
     async def find(self, key: str) -> DepositInstruction | None:
-        """Returns the deposit that ``open`` created under this key; None if there is none. Raises
-        VenueFailure."""
+        """Returns the deposit instruction that ``open`` returned for this key; None if there is
+        none. Raises VenueFailure."""
         ...
 
     async def report(self, key: str) -> LegReport | None:

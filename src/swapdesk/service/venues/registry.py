@@ -106,7 +106,7 @@ class TimedOut(Transient):
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of ``call``. After ``seconds`` by ``clock``, cancels it and raises
+    """Returns the result of ``call``. After ``seconds`` by ``clock``, cancels the call and raises
     TimeoutError."""
     work = asyncio.ensure_future(call)
     # Also when it fails in the moment in which its caller is cancelled.
@@ -140,7 +140,7 @@ class Deadlines:
 
     def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
         """Starts a call and returns its future, which raises TimeoutError beyond the time limit.
-        Cancelling it ends the call."""
+        Cancelling the future ends the call."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(call)
         work.add_done_callback(partial(_hand_on, answer))
@@ -262,7 +262,7 @@ class GuardedVenue:
             self._breaker.failed()
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        """Opens the leg at the venue. Raises the venue's VenueFailure. Raises Ambiguous after a
+        """Opens the leg at the venue. Raises VenueFailure as the venue does, and Ambiguous after a
         timeout or an unexpected failure; the leg may exist then."""
         try:
             return await self._openings.start(self._venue.open(leg))
@@ -328,7 +328,8 @@ class Venues:
         return self._by_code.get(code)
 
     def asked(self, code: str) -> GuardedVenue:
-        """Returns the venue of an order's leg. Raises Transient if it is not configured now."""
+        """Returns the venue with this code, for a leg of an order. Raises Transient if the venue is
+        not configured now."""
         venue = self.by_code(code)
         if venue is None:
             raise Transient(f"venue {code} is not configured")
@@ -347,7 +348,7 @@ class Venues:
 
     def providers(self, query: ProviderQuery) -> list[SwapProvider]:
         """Returns the public records of the venues, enabled or not, that match every filter of
-        ``query``, by code."""
+        ``query``, in the order of their codes."""
         providers = [
             *(venue.provider for venue in self),
             *(venue.provider for venue in self.onchain),

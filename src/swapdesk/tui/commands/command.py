@@ -102,7 +102,8 @@ class Verb(Struct, frozen=True, eq=False):
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """Returns the help sentence of the verb, with its cost unless it is locked."""
+        """Returns the help sentence of the verb. The sentence includes the verb's cost unless the
+        verb is locked."""
         said, cost = self.sentence, "" if standing.locked else standing.cost
         return f"{said.rstrip('.')}; {cost}." if cost else said
 
@@ -120,8 +121,8 @@ class Verb(Struct, frozen=True, eq=False):
         )
 
     def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
-        """Returns the footer entry of the verb. ``key`` is the key that the user configured; empty
-        for the usual key."""
+        """Returns the footer entry of the verb. ``key`` is the key that the user configured; if it
+        is empty, the usual key is shown."""
         return replace(
             standing,
             key=key or standing.key or self.shown_key,

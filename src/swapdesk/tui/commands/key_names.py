@@ -61,8 +61,8 @@ KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
 
 
 def key_name(written: str) -> str | None:
-    """Returns Textual's name of a key that the user wrote as ``y``, ``ctrl+t`` or ``slash``; None
-    if there is none."""
+    """Returns Textual's name of a key that the user wrote, such as ``y``, ``ctrl+t`` or ``slash``.
+    Returns None if the text names no usable key."""
     written = written.strip()
     if len(written) == 1:
         return character_key(written) if written.isascii() and written.isprintable() else None

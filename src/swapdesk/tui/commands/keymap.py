@@ -22,7 +22,8 @@ Refuse = Callable[[str, str, str | None], ConfigProblem]
 
 
 def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
-    """Returns the problem of a keymap entry that does not come from a file."""
+    """Returns a problem with the keys of ``command`` that names no file. ``near`` is a similar
+    command id, or None."""
     return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 
@@ -31,8 +32,8 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """Returns the usable entries of ``wanted`` (keys by command id), which hold on every screen,
-    and a problem for each refused entry."""
+    """Returns the usable entries of ``wanted`` (keys by command id) and, for each other entry, a
+    problem made by ``refuse``."""
     by_id: dict[str, list[Verb]] = {}
     for command in commands:
         by_id.setdefault(command.id, []).append(command)

@@ -123,8 +123,8 @@ class CreateController(Controller):
 
 
 class BatchController(Controller):
-    """The controller of the batch (a file with many recipients) of this run. ``planner`` is None
-    while there is none."""
+    """The controller of this run's batch (a file with many recipients). ``planner`` is None if this
+    run has no batch yet."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -141,16 +141,15 @@ class BatchController(Controller):
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Replaces the batch. ``batch_id`` is the journal id of the new batch, if it has one.
-        ``unpaid`` is an earlier batch that still has to be paid and whose failed rows the new one
-        repeats."""
+        """Replaces the batch. ``batch_id`` is the journal id of the new batch, or None. ``unpaid``
+        is the id of a still unpaid batch whose failed rows the new batch repeats, or None."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Writes the rows of ``plan`` to the journal and begins to create their orders. ``agreed``
-        accepts the doubts of the plan. Raises NotCreatable, ClaimTaken or JournalUnavailable before
-        anything is sent."""
+        is True if the user accepted the doubts about the plan. May raise NotCreatable, ClaimTaken
+        or JournalUnavailable; nothing was sent then."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 

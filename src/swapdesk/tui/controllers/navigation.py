@@ -36,8 +36,8 @@ class Navigation:
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
-        """Tells the page in view that the orders with these service ids changed. No ids mean that
-        the connection or a create request changed."""
+        """Tells the page in view that the orders with the service ids ``ids`` changed. Empty
+        ``ids`` mean that the connection or a create request changed."""
         if (page := self.page) is not None and page.is_mounted:
             if not ids:
                 page.refresh_frame()
@@ -45,8 +45,8 @@ class Navigation:
             page.see_moves()
 
     def open(self, verb: Verb) -> None:
-        """Opens the page that ``verb`` names, or shows a notice if that page needs an open desk and
-        there is none."""
+        """Opens the page that ``verb`` names. Shows a notice instead if that page needs an open
+        desk and the desk is not open."""
         if not (self.session.opened or verb.before_opened):
             session = self.session
             failed = session.phase == "failed"
@@ -127,8 +127,8 @@ class PrivacyMode:
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
-        """Returns True if ``word`` is the symbol of a token, so that a number right before it is an
-        amount."""
+        """Returns True if ``word`` is the symbol of a token. A number right before such a word is
+        an amount."""
         catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class OrderFollower(Controller):
-    """The controller that follows the orders of the connected desk. ``ends`` announces in the
-    terminal that an order ended."""
+    """The controller that follows the orders of the connected desk. ``ends`` is the bell that
+    announces ended orders in the terminal."""
 
     def __init__(self, navigation: Navigation, ends: EndBell) -> None:
         super().__init__(navigation)
@@ -75,8 +75,8 @@ LONGEST = 120
 
 
 class EndBell:
-    """Rings the terminal's bell and shows a sentence when orders end: always, never (``off``), or
-    only while the terminal does not have the focus (``away``)."""
+    """Announces ended orders by the terminal's bell and a sentence. The setting is ``always``,
+    ``off`` (never) or ``away`` (only while the terminal does not have the focus)."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -91,8 +91,8 @@ class EndBell:
         self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Announces each of ``orders`` that has ended, once. Returns their sentences, even if the
-        user's setting kept the terminal silent."""
+        """Announces each order in ``orders`` that has newly ended. Returns a sentence for each,
+        even if the user's setting kept the terminal silent."""
         ended = (order for order in orders if order.ended)
         news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class SigningController(Controller):
-    """Keeps signing sessions running. Each leads one swap, deposit or similar from its review to
-    its confirmed transactions."""
+    """Keeps signing sessions running. Each session leads one swap, deposit or similar action from
+    its review to its confirmed transactions."""
 
     def __init__(self, navigation: Navigation) -> None:
         super().__init__(navigation)
@@ -40,16 +40,16 @@ class SigningController(Controller):
 
     @property
     def open_sessions(self) -> list[SigningSession[Any]]:
-        """The signing sessions that have not ended, swaps first, without those that rest until the
-        user presses a key."""
+        """The signing sessions that have not ended, swaps first. Sessions that do nothing until the
+        user presses a key are left out."""
         if self._begun is None:
             return []
         return [session for session in self._begun.open if not session.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
-        """The number of swaps that have not ended, and of payments of deposits or batches that have
-        not ended."""
+        """How many of :attr:`open_sessions` are swaps, and how many are payments for deposits or
+        batches."""
         nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
@@ -63,8 +63,8 @@ class SigningController(Controller):
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
-        """Begins to revoke the right of a contract to spend tokens of ``account`` (``allowance``),
-        and opens the page where the user signs the transaction."""
+        """Begins to revoke ``allowance``, the right of a contract to spend tokens of ``account``.
+        Opens the page where the user signs the transaction."""
         from swapdesk.flows.signing.wallet_signing import begin_revocation
 
         self._carry_out(begin_revocation(self.running, account, link, allowance))
@@ -89,8 +89,8 @@ class SigningController(Controller):
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begins the swap on chains that the user confirmed as ``intent``, and opens its page.
-        ``wallet`` names the account that signs, or is empty. ``plan`` has the steps, if they are
-        known."""
+        ``wallet`` is the name of the signing account, or empty. ``plan`` has the steps of the swap;
+        None if they are unknown."""
         from swapdesk.flows.dex.swap_signing import begin_swap
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
@@ -99,9 +99,9 @@ class SigningController(Controller):
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
-        """Returns the signing session that pays a batch's orders together, and continues it up to
-        the stage ``until``. ``group_id`` is the journal id of these orders. Raises KeyError for an
-        unknown id, Stopped if the payment cannot continue, and JournalUnavailable."""
+        """Returns the signing session that pays the orders with the journal id ``group_id``
+        together, and continues it up to the stage ``until``. Raises KeyError for an unknown id and
+        Stopped if the payment cannot continue. May raise JournalUnavailable."""
         from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
@@ -146,8 +146,8 @@ class SigningController(Controller):
         self._app.push_screen(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
-        """Continues the signing sessions that an earlier run left open or that could not reach the
-        service or the wallet."""
+        """Continues signing sessions that an earlier run left open, or that stopped because the
+        service or the wallet could not be reached."""
         from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable

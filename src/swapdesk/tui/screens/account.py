@@ -199,7 +199,8 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """Returns the rows about call limits, with a warning if a period's calls will run out."""
+    """Returns the rows about call limits, with a warning if the calls of a period will run out.
+    ``pays`` adds a note for users who pay for each call."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -216,7 +217,7 @@ def limit_lines(
 
 
 def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the rows of the commissions in USD, and their number."""
+    """Returns the rows with the commissions in USD and the number of commissions."""
     commissions = reading.commissions
     rows = (
         ("this month", commissions.this_month_earnings),
@@ -272,7 +273,7 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
-    """Returns the commissions with the month's bar chart at their right."""
+    """Returns the rows with the commissions and, at the right of them, the month's bar chart."""
     month, before = reading.month, stepped(reading.month, -1, now)
     sums = SUMS if width >= _NARROW else NARROW_SUMS
     room = width - sums - 4

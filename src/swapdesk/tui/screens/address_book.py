@@ -186,8 +186,8 @@ def _sentence(error: Exception) -> str:
 
 
 class BookEntryScreen(Page):
-    """The page with the form that adds a name and its address to the book, or that renames the
-    entry ``renamed``."""
+    """The page with the form for an entry of the address book. The form adds a name with its
+    address, or renames the entry ``renamed``."""
 
     NAME = "Address book"
     SPENDS = "quote"

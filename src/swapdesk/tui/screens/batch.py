@@ -264,8 +264,8 @@ class BatchScreen(Page):
             self.soon("orders", UPDATE_SECONDS, self.show)
 
     def batch_moved(self, failure: str) -> None:
-        """Redraws the page because orders of the batch were created or failed. ``failure`` is the
-        reason; empty if they were created."""
+        """Redraws the page because orders of the batch were created or failed. ``failure`` says why
+        they failed; empty if they were created."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -327,8 +327,8 @@ class BatchScreen(Page):
 
     @property
     def doing(self) -> str:
-        """What the payment for the next orders is doing now, in a word such as ``building``; empty
-        if it is idle."""
+        """A word such as ``building`` for what the payment for the next orders is doing now; empty
+        if it is doing nothing."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -975,7 +975,7 @@ class BatchScreen(Page):
         return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
-        """Returns the state of ``verb``, one of the commands that build, sign and submit a payment
+        """Returns the state of ``verb``, which is a command that builds, signs or submits a payment
         for the batch."""
         progress, group = self.progress, self.group
         if self.work.creating or progress is None or progress.creating or group is None:
@@ -1059,8 +1059,8 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """Returns the rows of the table. ``batch`` has their outcomes; None before they are in the
-    journal."""
+    """Returns the rows of the table. ``batch`` has the outcome of each row; None if the rows are
+    not in the journal yet."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1105,7 +1105,8 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """Returns everything that was found out about the row ``planned``, in sentences."""
+    """Returns all findings about the row ``planned``, in sentences. ``end`` is the same row as
+    stored in the journal; None if it is not there yet."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1205,7 +1206,8 @@ def tokens_named(height: int) -> int:
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``."""
+    """Returns the summary above the table, as ``USDC on Ethereum → 6 tokens ● 16 ready``. ``made``
+    is the batch in the journal; None if it is not there yet."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1247,8 +1249,8 @@ def plan_facts(
     asks: bool = True,
 ) -> list[Fact]:
     """Returns the facts about a plan (the checked rows of a batch), such as totals and gas.
-    ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining calls, None if
-    unknown."""
+    ``means`` is what the wallets have. ``exchanges`` and ``reads`` are the remaining API calls of
+    each kind; None if unknown."""
     rows: list[tuple[str, LineLike]] = [
         ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
@@ -1268,7 +1270,8 @@ def plan_facts(
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
-    """Returns the rows of ``facts``. Two facts share a row if each fits into half of it."""
+    """Returns the rows that show ``facts``. Two facts share a row if each of them fits into half of
+    the row."""
     half = width // 2
     rest = list(facts)
     rows: list[Line] = []
@@ -1339,8 +1342,8 @@ def _orders(plan: BatchPlan) -> str:
 
 
 def _groups(plan: BatchPlan) -> str:
-    """Returns how many groups of at most 50 rows the plan has, each on one chain, as ``2: 50 on
-    Ethereum, 12 on Base``."""
+    """Returns the number of groups in the plan and their rows, as ``2: 50 on Ethereum, 12 on
+    Base``. A group has at most 50 rows, all on one chain."""
     names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
     return f"{len(plan.groups)}: {names}" if plan.groups else names
 

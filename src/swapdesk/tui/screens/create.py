@@ -96,8 +96,8 @@ class CreateScreen(Page):
     def __init__(
         self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
-        """Makes the page for the route ``row`` of the answer ``result``. Changes of the fields are
-        written back into ``typed``."""
+        """Makes the page for the route ``row`` of the quotes in ``result``. ``typed`` has the first
+        values of the fields and receives every change."""
         super().__init__(session, context=_what(result))
         self.state = CreateState(result, row)
         self._seen_whole = False
@@ -306,8 +306,8 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Discards what was locked for confirmation if a changed field means another payment. A
-        memo that the form filled in itself is no such change."""
+        """Discards the payment that was locked for confirmation if a changed field means a
+        different payment. A memo that the form itself filled in does not count as a change."""
         if self.state.busy:
             return
         if not self._stands():
@@ -374,8 +374,8 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """Discards what was locked for confirmation if the fields now mean something else, for
-        example because a name got a new address."""
+        """Discards the payment that was locked for confirmation if the fields now mean a different
+        payment, for example because a name got a new address."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -423,8 +423,9 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Asks the questions in ``asked`` one after the other, then creates the order. Nothing is
-        sent if the fields or their meaning changed meanwhile, or if the quote expired."""
+        """Asks the questions in ``asked`` in turn, then creates the order. Each is paired with the
+        positions to hide in the address. Nothing is sent if the fields or their meaning changed
+        meanwhile, or if the quote expired."""
         if not asked:
             self._send(intent)
             return

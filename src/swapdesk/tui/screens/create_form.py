@@ -89,8 +89,8 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """What the panel of the create page shows. ``locked`` is when the user locked the values for
-    review; empty if they are not locked."""
+    """The contents of the panel of the create page. ``locked`` is the clock time at which the user
+    locked the values for review; empty if they are not locked."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -107,9 +107,9 @@ ASKING = "the wallet is asked for its account"
 
 
 class CreateState(Struct):
-    """The state of one chosen route until it becomes an order. ``intent`` is what the create key
-    confirms; None unless it is locked. ``account`` pays a swap on chains; ``problem`` is why none
-    can."""
+    """The state of one chosen route until it becomes an order. ``intent`` is the locked payment;
+    None if nothing is locked. ``account`` is the account that pays for a swap on chains;
+    ``problem`` says why there is none."""
 
     result: QuoteResult
     row: RankedQuote
@@ -153,8 +153,8 @@ class CreateState(Struct):
         self.said = CheckLine("refuse", cause, second)
 
     def requoted(self, result: QuoteResult) -> bool:
-        """Replaces the route by the same route in ``result``. Returns False, and stores that the
-        route is gone, if it is missing there."""
+        """Replaces the route by the same route in ``result``, a new answer. If ``result`` lacks the
+        route, stores that the route is gone and returns False."""
         before, row = self.row, follow_route(result, self.row)
         if row is None:
             self.step = "failed"
@@ -166,8 +166,8 @@ class CreateState(Struct):
         return True
 
     def lack(self) -> str:
-        """Returns why the wallet cannot pay for a swap on chains now; empty if it can, and for
-        other routes."""
+        """Returns why the wallet cannot pay for a swap on chains now. Empty if the wallet can pay,
+        or if the route is of another kind."""
         if not self.row.on_chain:
             return ""
         if self.problem or self.account is None:
@@ -176,7 +176,8 @@ class CreateState(Struct):
         return self.account.lack(result.amount_in(self.row), result.token_in.symbol) or ""
 
     def lack_check(self) -> CheckLine | None:
-        """Returns the text of :meth:`lack` as the last line of the panel; None if it is empty."""
+        """Returns the text of :meth:`lack` as the last line of the panel; None if that text is
+        empty."""
         lack = self.lack()
         if not lack:
             return None
@@ -185,8 +186,8 @@ class CreateState(Struct):
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """The panel that shows exactly what would be confirmed. Rate, duration, fees and balance give
-    way if there is no room, but never amounts, markup, addresses, memos or cost."""
+    """The panel that shows exactly what would be confirmed. If there is no room, it omits rate,
+    duration, fees and balance, but never amounts, markup, addresses, memos or cost."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -216,7 +217,8 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Returns the lists of names, each below a heading with its total number of names."""
+    """Returns the rows of several lists of names. Above each list is a heading with the total
+    number of its names."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -227,8 +229,8 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """Returns the number of matching ``names`` and the rows of the first :data:`MOST`. A ``typed``
-    text that begins with ``@`` narrows them."""
+    """Returns the number of matching ``names``, and the rows of the first :data:`MOST` of them. If
+    ``typed`` begins with ``@``, only names that begin with the rest of ``typed`` match."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -265,7 +267,7 @@ class CreateForm(Vertical):
     def __init__(
         self, desk: Desk, result: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
-        """Makes the form for the route ``row`` of the answer ``result``. ``typed`` has the first
+        """Makes the form for the route ``row`` of the quotes in ``result``. ``typed`` has the first
         values of the fields."""
         super().__init__(**place)
         self._book_of_names = desk.book
@@ -317,8 +319,8 @@ class CreateForm(Vertical):
         return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """Offers the wallet's accounts in the fields, and fills in ``payee`` unless the user typed
-        a recipient."""
+        """Makes the wallet's ``accounts`` available in the fields. Fills in ``payee`` as the
+        recipient unless the user already typed a recipient."""
         self._checks.own = {account.address: account.name for account in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
@@ -329,17 +331,18 @@ class CreateForm(Vertical):
 
     @property
     def complete(self) -> bool:
-        """True if nothing is left to type, because the user's own account receives and there is no
-        problem."""
+        """True if nothing is left to type: the user's own account is the recipient, and no field
+        has a problem."""
         filled_in = self._payee != "" and self.values == (self._payee,)
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """Shows ``check`` under the recipient field, where nothing else is shown."""
+        """Shows ``check`` under the recipient field, in place of earlier results."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
-        """Copies the values of the fields into ``typed``. Values without a field stay unchanged."""
+        """Copies the values of the fields into ``typed``. Attributes of ``typed`` without a field
+        stay unchanged."""
         for name, field in self._inputs.items():
             setattr(typed, name, field.value)
 
@@ -406,8 +409,8 @@ class CreateForm(Vertical):
     # keys
 
     def next_field(self) -> None:
-        """Checks the field with the focus and moves the focus on, unless that field has a
-        problem."""
+        """Checks the field with the focus. Unless that field has a problem, moves the focus to the
+        next field."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
@@ -419,12 +422,13 @@ class CreateForm(Vertical):
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
-        """Moves the focus ``by`` fields further; the first field follows the last."""
+        """Moves the focus by ``by`` fields. The first field follows the last field."""
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Completes a name such as ``@b`` in the focused address field, or replaces a complete one
-        by the next. Returns a sentence if no name fits."""
+        """Completes a name such as ``@b`` in the focused address field. If the name is already
+        complete, replaces it by the next name. Returns a sentence if no name fits, otherwise
+        None."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -459,8 +463,8 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """Fills ``memo`` into the field ``name``, or empties the field, so that the memo of a
-        former address does not go to the new one. A memo that the user typed stays."""
+        """Sets the field ``name`` to ``memo``, so that the memo of a former address does not go to
+        the new address. A memo that the user typed stays."""
         labelled = self._inputs.get(name)
         if (
             labelled is None
@@ -585,8 +589,8 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
 def intent_state(
     state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
 ) -> IntentFacts:
-    """Returns what the panel beside the form shows. ``cost`` is how many calls creating the order
-    takes."""
+    """Returns what the panel beside the form shows. ``cost`` is a text about the API calls that
+    creating the order takes. ``verdict`` is the result of checking the form, or None."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
     total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
@@ -639,7 +643,7 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
     """Returns the wallet's balance of the token sold, marked if it is below ``paid``. The create
-    key still works then, because the user may pay from elsewhere."""
+    key works even then, because the user may pay from elsewhere."""
     have = state.balance
     if have is None:
         return []
@@ -677,8 +681,8 @@ def same(result: QuoteResult) -> bool:
 
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
-    """Returns the two lines that replace the panel on small screens: amounts, and the route with
-    its validity."""
+    """Returns two lines that replace the panel on small screens: first the amounts, then the route
+    and how long it is valid."""
     result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
@@ -704,8 +708,8 @@ def _fees(row: RankedQuote) -> str:
 
 
 def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
-    """Returns the amount that arrives: the one that the user asked for, otherwise the one in the
-    quote."""
+    """Returns the amount that the recipient gets: the amount that the user asked for, otherwise the
+    quoted amount."""
     return result.amount if result.request.receive else row.key
 
 
@@ -780,15 +784,14 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Drops the fact about the least amount, or its second row for a swap on chains. Other facts
-    stay unchanged."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """Writes the chain of an amount into the same row, unless its former value is shown too."""
+    """Moves the chain of an amount into the row of the amount. A fact that also shows a former
+    value stays unchanged."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]

@@ -368,7 +368,8 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time."""
+    """Returns the title of a stage, as ``7 of 9 Second exchange in progress``, and its time. ``of``
+    is the number of all stages, and ``come`` the number of the latest stage so far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -389,8 +390,8 @@ def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
 
 
 def path_lines(stage: Stage, width: int) -> list[Line]:
-    """Returns a line that shows who pays whom, as ``Alice ━━━━━━→ Pell ━━━━━━→ Bob``, and one about
-    the path that a search of the chains found."""
+    """Returns a line that shows who pays whom, as ``Alice ━━━━━━→ Pell ━━━━━━→ Bob``. If the chains
+    were searched, a second line shows the path that was found."""
     places = path_of(stage)
     room = width - sum(cell_len(place.text) for place in places) - 2 * (len(places) - 1)
     if not places or room < 2 * (len(places) - 1):
@@ -422,7 +423,8 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """Returns the lines of a pane, and those of its closing sentence."""
+    """Returns the lines of a pane, and the lines of its closing sentence, if any. ``whole`` selects
+    the full texts of the lines instead of the short ones."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:

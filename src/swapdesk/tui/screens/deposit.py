@@ -113,16 +113,16 @@ class DepositPage(OneOrderPage):
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
-        """Returns the codes to scan for the deposit, the one with the most data first; empty if
-        there is nothing to pay now."""
+        """Returns the codes to scan for the deposit, beginning with the code that has the most
+        data. Empty if there is nothing to pay now."""
         tracked = self.current
         if tracked is None:
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copied(self, part: str) -> tuple[str, str] | None:
-        """Returns a label and the value that the copy key for ``part`` (``memo``, ``amount`` or
-        ``address``) copies; None if there is none."""
+        """Returns the label and the value that a copy key copies for ``part``, which is ``memo``,
+        ``amount`` or ``address``. None if there is no such value."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -402,8 +402,8 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """Returns the line above a code, which names its data, and the lines below: what to type by
-    hand, and until when."""
+    """Returns the line above a code, which names the data in the code, and the lines below the
+    code: what to type by hand, and the deadline."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -459,7 +459,8 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Returns the sentences that replace a code larger than ``room``. Sizes are in cells."""
+    """Returns the sentences that replace a code too large for ``room``. ``needs`` is the width and
+    the height of the code. All sizes are in cells."""
     text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
         Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),

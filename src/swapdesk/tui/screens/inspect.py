@@ -113,8 +113,8 @@ class PasteField(TextField):
 
 
 class InspectScreen(Page):
-    """The page that finds and explains an order. If ``service_id`` is None, the user types or
-    pastes a text."""
+    """The page that finds and explains an order. ``service_id`` is the id of the order; if it is
+    None, the user types or pastes a text to search for."""
 
     NAME = "Inspect"
     SPENDS = "read"
@@ -259,8 +259,8 @@ class InspectScreen(Page):
 
     @property
     def current(self) -> CaseSheet | None:
-        """The case sheet of the explained order. None if no order was found, or if none of several
-        is chosen."""
+        """The case sheet of the explained order. None if no order was found, or if several were
+        found and the user has chosen none."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
@@ -399,8 +399,8 @@ class InspectScreen(Page):
         return CommandState(verb="order", hidden=self.current is None)
 
     def do_inspect(self) -> None:
-        """Empties the text field and forgets the search, so that a different order can be
-        searched."""
+        """Empties the text field and clears the search, so that the user can look for a different
+        order."""
         self._field.set_value("")
         self._pasted = PastedText()
         self._search, self._sheets, self._opened = None, {}, None
@@ -447,8 +447,8 @@ class InspectScreen(Page):
 
 
 class BundleScreen(Page):
-    """The page that lists what the support file about an order will contain, masked unless the user
-    shows it here."""
+    """The page that lists what the support file about an order will contain. Private texts are
+    masked unless the user shows them on this page."""
 
     NAME = "Bundle"
     SPENDS = "read"
@@ -502,8 +502,8 @@ class BundleScreen(Page):
 
     @property
     def current(self) -> Shown | None:
-        """The kind of text, such as addresses, that the row under the cursor masks or shows; None
-        if there is none."""
+        """The kind of text, such as addresses, that the row under the cursor masks or shows. None
+        for other rows."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -533,8 +533,8 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """Returns how the pasted text was understood, as ``an order id, and 2 more``; otherwise a hint
-    or an empty text."""
+    """Returns how the pasted text was understood, as ``an order id, and 2 more``. If it was not
+    understood, returns a hint or an empty text."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -544,7 +544,7 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Returns the rows below the text field: one for each of several ways to read the text, then
+    """Returns the rows below the text field: all ways to read the text, if there are several, then
     warnings."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
@@ -574,7 +574,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
 
 
 def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
-    """Returns one row for each order that was found, with the way in which it was found."""
+    """Returns one row for each order that was found. The row says how the order was found."""
     rows = []
     for service_id, sheet in sheets.items():
         _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)

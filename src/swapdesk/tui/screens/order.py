@@ -293,7 +293,7 @@ class OrderScreen(OneOrderPage):
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
-        """Copies the link of the fact under the cursor and shows it in a panel. It opens no
+        """Copies the link of the fact under the cursor and shows the link in a panel. Opens no
         browser."""
         if link := self._link:
             self.controls.copy_value("link", link)
@@ -329,8 +329,8 @@ class OrderScreen(OneOrderPage):
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """Returns a fact for each transaction that this desk sent for the order, and for a different
-    deposit that the service names. ``live`` is True if explorers know the chains."""
+    """Returns a fact for each transaction that this desk sent for the order, and a fact for a
+    deposit that only the service names. ``live`` is True if explorers know the chains."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(
@@ -354,8 +354,8 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
 def hash_fact(
     token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
 ) -> Fact:
-    """Returns the fact about a transaction, with a link to the chain's explorer if ``live`` is
-    True, otherwise with a note that it is simulated."""
+    """Returns the fact about a transaction. If ``live`` is True, it has a link to the chain's
+    explorer, otherwise a note that the transaction is simulated."""
     link = transaction_page(token, hash_) if live else ""
     below = () if live else (SANDBOX_ONLY,)
     return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
@@ -363,7 +363,7 @@ def hash_fact(
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     """Returns the fact about the web link of the order (contract 8.1), which the desk never opens.
-    In the sandbox it shows the transaction's hash instead."""
+    In the sandbox, the fact shows the transaction's hash instead."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -383,8 +383,8 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
 
 
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
-    """Returns why the deposit address is hidden, as a row; empty if it is not, or if the order has
-    ended."""
+    """Returns a row that says why the deposit address is hidden. Empty if the address is not
+    hidden, or if the order has ended."""
     if tracked.withheld is None or summary.ended:
         return []
     hard = tracked.standing in _HARD
@@ -399,7 +399,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 
 def told_line(summary: OrderStatus) -> Line:
-    """Returns a row about what went wrong with an order; empty if nothing did."""
+    """Returns a row about what went wrong with an order; empty if nothing went wrong."""
     plain = summary.level in ("waiting", "moving") or summary.reported is COMPLETED
     if plain and not summary.notes:
         return []
@@ -446,8 +446,8 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Returns all facts of an order. ``made`` are its transactions in the journal. ``live`` is True
-    if explorers know its chains."""
+    """Returns all facts of an order. ``made`` has the order's transactions in the journal. ``live``
+    is True if explorers know the order's chains."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)
@@ -499,7 +499,7 @@ def _deposit(
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
     """Returns the address to which the deposit was sent, labelled as sent so that nobody pays
-    twice. ``on`` is a note beside it."""
+    twice. ``on`` is a note beside the address."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:

@@ -90,7 +90,8 @@ class OrderActions(Page, bare=True):
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:
-        """Moves a failed order out of the list of orders that need the user, or back."""
+        """Moves a failed order out of the list of orders that need the user. An order that was
+        moved out before returns to the list."""
         tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
@@ -106,8 +107,8 @@ class OrderActions(Page, bare=True):
         self.show_notice(notice)
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
-        """Returns the state of the key that pays the deposit of ``tracked``. If the order is not
-        ``payable`` now, the key is hidden unless a payment is under way."""
+        """Returns the state of the key that pays the deposit of ``tracked``. If ``payable`` is
+        False, the key is hidden unless a payment is under way."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")

@@ -83,8 +83,8 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """Returns the note beside a filter that cannot be understood: the rows are still those of
-    ``kept``, the last valid one."""
+    """Returns the note beside a filter that cannot be understood. The table still uses ``kept``,
+    the last valid filter."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
@@ -105,7 +105,7 @@ class OrdersScreen(OrderActions):
     """
 
     def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
-        """Makes the page. ``kept`` is the filter that it begins with; the default shows all
+        """Makes the page. ``kept`` is the filter that the page begins with; the default shows all
         orders."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.service_time)

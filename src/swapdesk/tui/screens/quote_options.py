@@ -158,8 +158,8 @@ def open_options(
     options: QuoteOptions | None,
     took: Callable[[QuoteOptions], None],
 ) -> None:
-    """Opens the panel with the options for quotes. The session stores new options before ``took``
-    gets them."""
+    """Opens the panel with the options for quotes, which first shows ``options`` (None: the
+    defaults). Stores new options in the session, then calls ``took`` with them."""
 
     def decided(chosen: QuoteOptions | None) -> None:
         if chosen is not None:

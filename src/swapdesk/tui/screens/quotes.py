@@ -206,8 +206,9 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """Asks for quotes; the old rows stay until the answer comes. With ``only_fixed``, fixed
-        rates are added to the old rows."""
+        """Asks for quotes. The old rows stay until the answer comes. ``only_fixed`` adds fixed
+        rates to the old rows. ``by_itself`` is True if the desk repeats a refused request without a
+        key press."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -257,8 +258,9 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Returns the commands in the footer with their states. Beside the waterfall (the steps to
-        what a route pays out), these are only those in :data:`BESIDE`."""
+        """Returns the commands in the footer with their states. While the waterfall (the steps to
+        what a route pays out) is beside the table, only the commands in :data:`BESIDE` are in the
+        footer."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -269,8 +271,8 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, result: QuoteResult) -> None:
-        """Shows the new answer ``result``. The cursor stays on its route, even if that is in
-        another row now."""
+        """Shows the new answer ``result``. The cursor stays on its route, even if the route is in a
+        different row now."""
         before, row = self.result, self.row
         self._records = None
         self.result, self._error = result, None
@@ -301,7 +303,8 @@ class QuotesScreen(Page):
 
     @property
     def composed(self) -> bool:
-        """True while the widgets of the page exist. Otherwise an answer is only stored."""
+        """True while the widgets of the page exist. While it is False, an answer is stored but not
+        drawn."""
         return self.is_running and self._table.is_attached
 
     @property
@@ -734,7 +737,8 @@ def heading(request: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """Returns how the rows are ranked, with and without the time of the answer."""
+    """Returns two forms of the line that says how the rows are ranked: with and without the time of
+    the answer. ``failed`` adds a mark for outdated rows."""
     net = "what you send" if result.request.receive else "net received"
     orders = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -750,8 +754,9 @@ def ranked_by(result: QuoteResult, arrangement: Arrangement, *, failed: bool) ->
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """Returns the sentence for a table without rows. ``asking`` is the seconds since quotes were
-    requested; None if no answer is awaited."""
+    """Returns the sentence for a table without rows. ``asking`` is the number of seconds since
+    quotes were requested; None if no answer is awaited. ``turn`` is added to the sentence about
+    such a request."""
     if asking is not None:
         sentence = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return sentence if asking >= SAY_ASKING_AFTER else ""
@@ -773,7 +778,8 @@ def rows_below(
     named: Named = lambda code: code,
 ) -> list[LineLike]:
     """Returns the sentences under the table, such as the last failure or why the route ``entry`` is
-    unusable. ``wait`` (seconds) and ``again`` (words) tell when quotes can be requested again."""
+    unusable. ``wait`` (in seconds) and ``again`` (in words) say when quotes can be requested
+    again."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -791,8 +797,8 @@ def rows_below(
 def value_rows(
     result: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """Returns how the value that arrives by ``row`` (None: the best route) compares with the value
-    sent, warnings about missing prices, and ``notes``."""
+    """Returns a comparison of the value received on the route ``row`` with the value sent, warnings
+    about missing prices, and ``notes``. If ``row`` is None, the best route is compared."""
     ranking = result.ranking
     if not ranking.rows:
         return [Span(no_usable_route(result), "status-waiting")] if ranking.unusable else []
@@ -819,8 +825,8 @@ def value_rows(
 
 
 def unusable_row(result: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """Returns how many routes of the kind ``only`` (None: all) are unusable, and why the first one
-    is. Empty if none or all are."""
+    """Returns how many routes of the kind ``only`` (None: all kinds) are unusable, and why the
+    first of them is. Empty if no route is unusable, or if every route is."""
     entries = [
         entry for entry in result.ranking.unusable if only is None or entry.quote.type == only
     ]
@@ -855,7 +861,7 @@ def refusal_to_choose(result: QuoteResult, key: str, now: datetime) -> str | Non
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """Returns the rows about a failed request: cause, refused fields, error code and request id.
-    ``again`` says when the desk repeats the request, or is empty."""
+    ``again`` says when the desk repeats the request; empty if it does not."""
     if isinstance(error, RateLimited):
         cause = rate_limited(error, wait, again)
     else:
@@ -867,7 +873,8 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
 
 
 def waterfall_lines(waterfall: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    """Returns the rows of the waterfall, which shows step by step why a route pays what it pays."""
+    """Returns the rows of the waterfall, which shows step by step how the amount that a route pays
+    out comes about."""
     draw = _columns if width >= COLUMNS_FROM else _panel
     sentence = remark(
         waterfall, *(waterfall.written(value) for value in (waterfall.lines, waterfall.net))

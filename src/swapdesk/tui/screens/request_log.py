@@ -94,8 +94,8 @@ class RequestLogScreen(Page):
     # rows
 
     def show(self) -> None:
-        """Redraws the table with new calls and notices. Does nothing if there are none and the
-        filter is the same."""
+        """Redraws the table with new calls and notices. Does nothing if there are no new ones and
+        the filter is the same."""
         funds = self.funds()
         self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
         if not self.session.opened:

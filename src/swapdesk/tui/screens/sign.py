@@ -109,8 +109,8 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """Returns the steps of a signing session in one row, in the longest form that fits, or else the
-    shortest."""
+    """Returns the steps of a signing session in one row. Uses the longest form that fits into
+    ``width`` or, if none fits, the shortest form."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -133,11 +133,12 @@ def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
 
 
 class SignView(FittedLines):
-    """The review of a payload or, without one, the state of the signing session."""
+    """A widget that shows the review of a payload or, without a review, the state of the signing
+    session."""
 
     class LaidOut(Message):
-        """Reports a new layout of the widget. Only then is it known which rows of the review are
-        visible."""
+        """Reports a new layout of the widget. The visible rows of the review are known only after
+        this message."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
@@ -389,8 +390,8 @@ class SignScreen(Page):
 
 
 def context_of(session: SigningSession[Any]) -> str:
-    """Returns the header's text after the page's name, as ``2 of 2 · 1,000 USDC → WETH``, without
-    the count if there is one signature."""
+    """Returns the header's text after the page's name, as ``2 of 2 · 1,000 USDC → WETH``. The count
+    is left out if there is only one signature."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
@@ -409,7 +410,8 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """Returns the heading of the page, which does not scroll, and the body, which does."""
+    """Returns two parts of the page: the rows of the heading, which does not scroll, and the rows
+    of the body, which scrolls."""
     session = state.session
     review = session.review
     if review is not None:
@@ -425,8 +427,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """Returns the rows of a review: the heading, which does not scroll, and the body, which
-    does."""
+    """Returns the rows of a review in two parts: the heading, which does not scroll, and the body,
+    which scrolls."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -583,8 +585,8 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Returns where the money is and who acts next. ``where`` is the place in the session's words,
-    without a full stop."""
+    """Returns where the money is and who acts next. ``where`` is the session's text about where the
+    money is, without a full stop."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"
@@ -614,8 +616,8 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
 
 
 def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
-    """Returns the sentences before the phrase that the user types: important fields that the user
-    never confirmed, and warnings."""
+    """Returns the sentences above the phrase that the user has to type: the title of the review,
+    important fields that the user never confirmed, and warnings."""
     heavy = [line for line in review.lines if line.match is Match.UNMATCHED and line.weight]
     return [
         f"{review.title}.",
@@ -628,8 +630,8 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
 
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
-    """Returns one row for each of the first :data:`MOST` sessions, those that wait for the user
-    first, and the number of the others."""
+    """Returns rows for the first :data:`MOST` sessions, beginning with sessions that wait for the
+    user. A last row has the number of further sessions."""
     waiting_first = sorted(sessions, key=lambda session: not session.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST

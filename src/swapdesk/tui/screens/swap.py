@@ -154,8 +154,8 @@ MARKS: dict[LineState, tuple[str, str]] = {
 
 
 class IntentReading(Struct, frozen=True):
-    """What is shown about the typed line. ``right`` is its value in USD, ``marked`` the positions
-    of wrong characters."""
+    """What is shown about the typed line. ``right`` is the value of the amount in USD. ``marked``
+    has the positions of wrong characters."""
 
     state: LineState = "empty"
     text: LineLike = ""
@@ -241,8 +241,8 @@ class SwapScreen(Page):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """The open signing session to look at first: one that waits for the user, otherwise any.
-        None if there is none."""
+        """The open signing session to show first: a session that waits for the user, otherwise any
+        open session. None if no session is open."""
         signings = self.controls.signing.open_sessions
         return next(iter([session for session in signings if session.waits] or signings), None)
 
@@ -325,8 +325,9 @@ class SwapScreen(Page):
         return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
-        """Returns True if ``text``, typed on the empty line, begins a token's symbol, False if its
-        first letter is a command key, and None if only the next letter can decide."""
+        """Returns True if ``text``, typed on the empty line, begins a token's symbol, otherwise
+        False. Returns None if only the next letter can decide between a symbol and a command
+        key."""
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line and not self.line.value
         if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
@@ -338,7 +339,8 @@ class SwapScreen(Page):
         return True if len(word) > 1 and word[0] != TOKENS.key else None
 
     def word_waits(self, key: str) -> None:
-        """Shows what the letter ``key`` will do as a key if no further letter follows in time."""
+        """Shows which command the letter ``key`` will carry out if the user types no further letter
+        in time."""
         verb = next(
             (verb for verb, _ in self.verbs.working() if key in self.verbs.keys(verb)), None
         )
@@ -347,7 +349,7 @@ class SwapScreen(Page):
             self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
-        """Inserts ``letter`` into the line. The letter is also a key but belongs to a word here."""
+        """Inserts ``letter`` into the line as text, although it is also a command key."""
         self.line.insert(letter)
 
     def subject(self) -> object:
@@ -679,7 +681,7 @@ def reading_of(
     have: Decimal | None = None,
 ) -> IntentReading:
     """Returns what to show about ``line``. ``limits`` and ``have`` (the balance) are None if
-    unknown. ``refusal`` is why no route accepts the amount, or empty."""
+    unknown. ``refusal`` says why no route accepts the amount; empty if a route may accept it."""
     if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
@@ -716,8 +718,8 @@ def outside(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
-    """Returns in a few words the limit that the amount violates; empty if there is none or it is
-    unknown."""
+    """Returns in a few words the limit that the amount violates. Empty if the amount violates no
+    limit, or if the limits are unknown."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
     bounds = bounds_of(limits, receive=line.receive)
@@ -730,8 +732,8 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
-    """Returns what is shown under an empty line: the pages that ``keys`` open, and ``whose``, this
-    desk's account in the sandbox, if any."""
+    """Returns what to show under an empty line: ``keys``, each a key and the page that it opens,
+    and ``whose``, the name of this desk's account in the sandbox, or empty."""
     places: Line = [Span("  ")] if keys else []
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []

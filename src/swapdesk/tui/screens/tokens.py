@@ -128,15 +128,15 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """The pane with notes about the token under the cursor. It never shrinks, so that the list does
-    not move."""
+    """The pane with notes about the token under the cursor. It never shrinks while the same list is
+    shown, so that the list does not move."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
         self._heights: dict[int, int] = {}
 
     def begin_list(self) -> None:
-        """Lets the pane become lower again, because a new list may have shorter notes."""
+        """Lets the pane become lower again for a new list, whose notes may be shorter."""
         self._heights.clear()
         self.redraw()
 
@@ -164,9 +164,9 @@ class TokenTable(LineTable):
 
 
 class TokensScreen(Page):
-    """The page that finds a token by symbol, name, chain or contract address. ``took`` gets the
-    chosen token as text, such as ``usdc.base``; None writes that text into the first page's
-    line."""
+    """The page that finds a token by symbol, name, chain or contract address. Calls ``took`` with
+    the chosen token as text, such as ``usdc.base``. If ``took`` is None, writes the text into the
+    first page's line."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -332,8 +332,8 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """Returns the limits of the pair with ``token``, or that they are being requested, or which
-        key requests them."""
+        """Returns the limits of the pair with ``token``. If they are unknown, returns that they are
+        being requested, or which key requests them."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
@@ -487,13 +487,14 @@ def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
 
 
 def numbers(row: TokenRow) -> dict[str, Cell]:
-    """Returns the cells of the columns that widen to fit their numbers, by column key."""
+    """Returns the cells of number columns, by column key. These columns widen to fit their
+    numbers."""
     return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """Returns the table row of a token. ``token`` adds market size and volume; None leaves them
-    out."""
+    """Returns the table row of a token. Market size and volume come from ``token``; their cells are
+    empty if it is None."""
     return Row(
         row.id,
         {

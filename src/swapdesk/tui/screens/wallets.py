@@ -71,7 +71,7 @@ READ_AGAIN = "you: r reads it again"
 
 class Subject(Struct, frozen=True):
     """What a row is about: an account on a chain, its smart account there, or an allowance.
-    ``unread`` says who acts next if the row could not be read; otherwise None."""
+    ``unread`` is None if the row could be read; otherwise it says who acts next."""
 
     account: Account
     chain: str
@@ -93,7 +93,7 @@ VenueName = Callable[[str | None], str | None]
 def wallet_rows(
     snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """Returns the rows of the table, and by row key what each selectable row is about."""
+    """Returns the rows of the table, and the subject of each selectable row by row key."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {
@@ -275,8 +275,8 @@ HOW = (
 
 
 def limits_head(status: PolicyStatus | None) -> list[LineLike]:
-    """Returns rows with the present spending limits, which are shown above the field that changes
-    them."""
+    """Returns rows with the present spending limits, to be shown above the field that changes these
+    limits."""
     policy = (status.policy if status is not None else None) or SpendingPolicy()
     rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
     rows += [Span(NO_POLICY, "muted")] if policy == SpendingPolicy() else []
@@ -288,8 +288,8 @@ def limits_head(status: PolicyStatus | None) -> list[LineLike]:
 
 
 class PassphraseOverlay(Overlay[Secret]):
-    """The panel for the pass phrase of the wallet, headed ``why``. Its result is None if the user
-    closes it."""
+    """The panel that asks for the pass phrase of the wallet, below the heading ``why``. Its result
+    is the pass phrase, or None if the user closes the panel."""
 
     def __init__(self, why: str) -> None:
         self._field = PassphraseField()
@@ -303,8 +303,8 @@ class PassphraseOverlay(Overlay[Secret]):
 
 
 class WalletsScreen(Page):
-    """The page with the accounts of this profile: what each has, which contracts may take how much
-    of that, and how much the wallet may sign."""
+    """The page with the accounts of this profile: what each account has, how much of it contracts
+    may spend, and how much the wallet may sign."""
 
     NAME = "Wallets"
     SPENDS = "read"
@@ -376,8 +376,8 @@ class WalletsScreen(Page):
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
     def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
-        """Shows ``snapshot``, which is what was read of the wallet so far. ``last`` is True if the
-        reading is finished."""
+        """Shows ``snapshot``, the part of the wallet that has been read so far. ``last`` is True if
+        nothing is left to read."""
         if last:
             self.call_next(self._read_stale)
         self.told = snapshot
@@ -458,8 +458,8 @@ class WalletsScreen(Page):
         self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
-        """Opens the page where the user signs: to revoke the allowance in ``subject``, or to
-        withdraw everything from its smart account."""
+        """Opens the page where the user signs: to revoke the allowance in ``subject`` or, without
+        an allowance, to withdraw everything from the smart account in ``subject``."""
         link = self.desk.wallet.link(subject.chain)
         if link is None:
             self.show_notice("The chain is not connected any more.", "warning")

@@ -62,8 +62,8 @@ class Act(Struct, frozen=True):
 
 
 class Tape(Struct, frozen=True):
-    """A tape that was read: its instructions in order, and the ``size`` of its screen in columns
-    and rows."""
+    """The contents of a tape: its instructions in order, and ``size``, the columns and rows of its
+    screen."""
 
     acts: tuple[Act, ...]
     size: tuple[int, int] = SIZE
@@ -91,8 +91,8 @@ class _Wrong(ValueError):
 
 
 def read_tape(content: bytes) -> Tape:
-    """Returns the tape that the bytes ``content`` contain. Raises TapeRefused if a line is wrong or
-    a limit of size, lines or waiting time is exceeded."""
+    """Returns the tape that the bytes ``content`` contain. Raises TapeRefused if a line is wrong,
+    or if the size, the number of lines or the waiting time exceeds its limit."""
     if len(content) > MOST_BYTES:
         raise TapeRefused([Mistake(1, f"A tape has at most {MOST_BYTES:,} bytes.")])
     try:

@@ -52,7 +52,7 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """While the context is open, Textual's timers use the time and the sleep of ``clock``."""
+    """Makes Textual's timers use the time and the sleep of ``clock`` while the context is open."""
     timers: Any = timer
     machine, almost = _time.get_time, timers.sleep
     _time.get_time, timers.sleep = clock.monotonic, clock.sleep
@@ -84,7 +84,7 @@ class _Over(Exception):
 
 class Player:
     """Plays one tape (a text file that presses keys) in an application. ``failure`` is the error
-    that stopped it. With ``reader`` a person plays along."""
+    that stopped the tape, or None. ``reader`` is True if a person presses keys too."""
 
     def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
         self.cast = Cast()
@@ -117,8 +117,9 @@ class Player:
     # keys of the user, asked by the application
 
     def keeps(self, event: Key | Paste) -> bool:
-        """Returns True if the desk must not get a key or paste of the user: ``ctrl+c``, which stops
-        the tape, and everything while the tape plays without a reader."""
+        """Returns True if the desk must not get the user's key or paste. The desk never gets
+        ``ctrl+c``, which stops the tape. It gets other keys and pastes only if the tape has a
+        reader."""
         if event in self._own:
             self._own.remove(event)
             return False
@@ -209,8 +210,8 @@ class Player:
         self._show(stage)
 
     def _give(self, stage: _Stage, line: int, event: Key) -> None:
-        """Sends the key ``event`` to the application. Raises TapeFailed, with the line number
-        ``line``, if it would be typed into the field of a pass phrase."""
+        """Sends the key ``event`` to the application. If the key would be typed into the field of a
+        pass phrase, raises TapeFailed with the line number ``line``."""
         if isinstance(stage.app.focused, PassphraseField) and event.is_printable:
             said = "would write into the field of a pass phrase, and no tape does."
             raise TapeFailed(line, said, stage.text)
@@ -274,8 +275,8 @@ class _Stage(Struct):
         return self.app.session.clock
 
     async def rest(self, seconds: float) -> None:
-        """Waits until the application has handled its messages, then ``seconds`` more, or until the
-        user leaves the desk."""
+        """Waits until the application has handled its messages, then ``seconds`` more. Returns
+        early if the user leaves the desk."""
         # A desk that is left meanwhile has no screen.
         with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
             await self.pilot.pause(seconds)

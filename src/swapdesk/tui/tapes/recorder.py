@@ -65,7 +65,8 @@ def moments_text(moments: Iterable[Moment]) -> str:
 
 
 def read_moments(document: bytes) -> dict[str, str]:
-    """Returns the texts in a document of :func:`moments_text` by the name of their moment."""
+    """Returns the texts in a document made by :func:`moments_text`. The keys of the result are the
+    names of the moments."""
     _, *parts = _HEADS.split(document.decode(errors="replace"))
     return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -130,8 +131,8 @@ def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
 
 
 class UndrawnDriver(HeadlessDriver):
-    """A driver without a terminal that discards what it draws. It claims to have one, or Textual
-    would not draw."""
+    """A driver without a terminal that discards what it draws. It claims to have a terminal,
+    because otherwise Textual would not draw."""
 
     @property
     def is_headless(self) -> bool:
@@ -139,8 +140,8 @@ class UndrawnDriver(HeadlessDriver):
 
 
 def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
-    """Writes the cast, the texts of ``moments`` and their SVG pictures into ``place``, readable by
-    the user alone (mode 0600). Raises OSError."""
+    """Writes the cast, the texts of ``moments`` and their SVG pictures into the folder ``place``.
+    Only the user can read these files (mode 0600). May raise OSError."""
     listed = list(moments)
     files = {f"{one.name}.svg": one.picture for one in listed}
     files[f"{name}.txt"] = moments_text(listed)

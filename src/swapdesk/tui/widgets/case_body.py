@@ -34,7 +34,8 @@ UNKNOWN_SIGN = SIGNS["unknown"]
 
 
 def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
-    """Returns the rows about the order of a support case: what it exchanges and its stage."""
+    """Returns the rows about the order of a support case: what it exchanges and its stage. Unless
+    ``brief`` is True, adds the steps and the facts of the order."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
     state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
@@ -69,8 +70,8 @@ def pair_line(sheet: CaseSheet) -> Line:
 
 
 def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list[Line]:
-    """Returns the rows that answer a support case: the diagnosis, the reply to the customer under
-    the label ``reply``, and the facts behind them."""
+    """Returns the rows that answer a support case: the diagnosis, the reply to the customer below
+    the heading ``reply``, and the facts on which both rest."""
     head = [Span("Diagnosis", "foreground", bold=True)]
     fact = [Span(sheet.rests_on, "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
@@ -85,8 +86,8 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
 
 
 def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
-    """Shows on the money line where the money of the case is and who acts next. ``whose`` names the
-    source, as ``by the file,``."""
+    """Shows on the money line where the money of the case is and who acts next. Both texts begin
+    with ``whose``, which names the source, as ``by the file,``."""
     acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
         place,
@@ -97,7 +98,7 @@ def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
 
 
 class CaseBody(VerticalScroll, can_focus=True):
-    """The order of a support case and, at its right or below it, the answer."""
+    """A widget with the order of a support case and, at the right of it or below, the answer."""
 
     SCOPED_CSS = False
     """False because its style rules depend on a class of the screen."""
@@ -146,8 +147,8 @@ NOTHING_YET = "The journal of this desk has no update of this order."
 
 
 class TimeLine(Vertical):
-    """A list of the updates and requests of one order, newest first, with the order as it was after
-    the update under the cursor."""
+    """A list of the updates and requests of one order, newest first. Below it is the order as it
+    was after the update under the cursor."""
 
     DEFAULT_CSS = """
     TimeLine LineTable { height: 1fr; max-height: 50%; }
@@ -176,8 +177,8 @@ class TimeLine(Vertical):
 
     @property
     def moment(self) -> CaseMoment | None:
-        """The update under the cursor or, on a request, the last one before it; None if there is
-        none."""
+        """The update under the cursor. If the cursor is on a request, the last update before that
+        request. None if there is no such update."""
         record, key = self._record, self.table.cursor_key
         if record is None or key is None:
             return None
@@ -203,7 +204,7 @@ class TimeLine(Vertical):
         return f"at {clock_time(moment.happened)}, {number} of {len(record.moments)}"
 
     def step(self, by: int) -> None:
-        """Moves the cursor ``by`` updates: -1 to the earlier one, 1 to the later one."""
+        """Moves the cursor by ``by`` updates: -1 to the earlier update, 1 to the later update."""
         record, moment = self._record, self.moment
         if record is None or not record.moments:
             return

@@ -26,8 +26,8 @@ LEAST = 8
 
 
 class Payment(Struct, frozen=True):
-    """What the user has to pay. ``amount`` is the text of ``exact``. ``memo`` is None if the chain
-    needs none. ``simulated`` is True for a chain of the sandbox."""
+    """What the user has to pay. ``amount`` is the number ``exact`` as text. ``memo`` is None if the
+    chain needs no memo. ``simulated`` is True for a chain of the sandbox."""
 
     network: str
     amount: str
@@ -40,9 +40,9 @@ class Payment(Struct, frozen=True):
 
 
 class DepositState(Struct, frozen=True):
-    """What a deposit card shows. ``payment`` is None unless the order waits for its deposit, so a
-    hidden address is not in the data at all. ``left_part`` is the share of time left, from 0 to
-    1."""
+    """What a deposit card shows. ``payment`` is None unless the order waits for its deposit, so
+    that a hidden address is never in this data. ``left_part`` is the share of the time that is
+    left, from 0 to 1."""
 
     phase: DepositPhase
     head: LineLike

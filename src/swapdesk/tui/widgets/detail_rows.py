@@ -27,8 +27,8 @@ MARGIN = 2
 
 
 class Fact(Struct, frozen=True):
-    """A label and its value. ``address`` is drawn instead of ``value``, in groups. ``copy`` (else
-    the address) is what a copy key copies."""
+    """A label and its value. If ``address`` is not empty, it is drawn in groups instead of
+    ``value``. A copy key copies ``copy`` or, if that is empty, the address."""
 
     label: str = ""
     value: LineLike = ""
@@ -153,8 +153,8 @@ def facts_lines(facts: Sequence[Fact], width: int, label: int = 0) -> list[Line]
 
 
 def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
-    """Returns the rows of one fact, at most ``width`` cells wide. The value begins in column
-    ``label``."""
+    """Returns the rows of one fact, at most ``width`` cells wide. ``label`` is the number of the
+    column in which the value begins."""
     room = max(4, width - label)
     head = Span(fact.label.ljust(label), "muted")
     indent = Span(" " * label)

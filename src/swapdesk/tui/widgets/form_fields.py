@@ -91,8 +91,9 @@ class LabelledField(Vertical):
         wrong: frozenset[int] = frozenset(),
         alike: tuple[str, str] | None = None,
     ) -> None:
-        """Shows the results of checking the value. ``wrong`` are positions (from 0) to mark.
-        ``alike`` is a known address that the value resembles, or None."""
+        """Shows the results of checking the value. The characters at the positions in ``wrong``
+        (from 0) are marked. ``alike`` is the name and address of a known, similar entry, or
+        None."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))

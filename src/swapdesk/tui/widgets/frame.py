@@ -43,8 +43,8 @@ _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
 
 
 class BudgetFigure(Struct, frozen=True):
-    """What the header says about API calls of one kind. Without a limit from the service, ``used``
-    is the desk's own count."""
+    """What the header says about API calls of one kind. If the service states no limit, ``limit``
+    is None and ``used`` is the desk's own count."""
 
     name: str
     left: int = 0
@@ -54,8 +54,8 @@ class BudgetFigure(Struct, frozen=True):
 
 
 class FrameState(Struct, frozen=True):
-    """What the header shows. ``context`` follows the page's name; ``account`` is the partner
-    account."""
+    """What the header shows. ``context`` is the text after the page's name, and ``account`` is the
+    partner account."""
 
     name: str
     world: World = "SANDBOX"
@@ -232,7 +232,8 @@ LEAST = 7
 
 
 class MoneyState(Struct, frozen=True):
-    """What the money line shows after Funds and after Next, with short forms."""
+    """The texts that the money line shows after ``Funds`` and after ``Next``, with their short
+    forms."""
 
     where: str
     next_: str = ""
@@ -325,8 +326,8 @@ class KeyBar(LinesView):
     def __init__(
         self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``hints`` are the entries, each a key with its words. ``help_key`` is empty where the
-        help cannot be opened."""
+        """Makes the row of keys. ``hints`` are the entries, each with a key and its words.
+        ``help_key`` is empty if the help cannot be opened here."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
@@ -342,8 +343,8 @@ class KeyBar(LinesView):
 
 
 def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
-    """Returns the row of keys: those of ``hints`` that fit, at most six, and ``help_key`` at the
-    right unless it is empty."""
+    """Returns the row of keys: at most six keys of ``hints``, as many as fit, and ``help_key`` at
+    the right unless it is empty."""
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
     if help_key:
@@ -367,8 +368,8 @@ MOST_CHARACTERS = 400
 
 
 class KeptNotice(Struct, frozen=True):
-    """A notice in the log. ``at`` is by the desk's clock; None if unknown. ``number`` counts from
-    1."""
+    """A notice in the log. ``number`` counts from 1. ``at`` is the time by the desk's clock; None
+    if unknown."""
 
     number: int
     at: datetime | None

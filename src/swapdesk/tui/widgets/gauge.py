@@ -12,7 +12,8 @@ LEAST_CELLS = 12
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
-    """Returns a bar of ``cells`` cells, of which the share ``part`` (0 to 1) is heavy."""
+    """Returns a bar of ``cells`` cells. The share ``part`` of the bar (0 to 1) is drawn as a heavy
+    line."""
     part = min(1.0, max(0.0, part))
     heavy = round(part * cells)
     if part > 0:
@@ -23,8 +24,8 @@ def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
 
 
 def gauge_line(used: int, limit: int, width: int, *, reset: str = "", label: str = "") -> Line:
-    """Returns a row with ``label``, a bar, ``used of limit``, the percentage and, if there is room,
-    when the limit resets."""
+    """Returns a row with ``label``, a bar, ``used of limit`` and the percentage. If there is room,
+    the row also says when the limit resets."""
     share = used * 100 // limit if limit > 0 else 100
     role = "accent" if share < WARN_PERCENT else "status-waiting"
     if share >= 100:
@@ -53,8 +54,8 @@ BOLD_BELOW = 60
 
 
 def countdown_spans(left: float, total: float = 0, bar: int = 0) -> Line:
-    """Returns a countdown of ``left`` seconds as text, after a bar of ``bar`` cells for the share
-    of ``total`` seconds."""
+    """Returns a countdown of ``left`` seconds as text. Unless ``bar`` is 0, a bar of that many
+    cells before the text shows the share of ``total`` seconds that is left."""
     text = countdown(left)
     if text == EXPIRED:
         return [Span(EXPIRED, "muted")]

@@ -49,7 +49,7 @@ class HelpOverlay(ReadingOverlay):
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
-    """Returns the rows of the help, from 92 cells on in two columns."""
+    """Returns the rows of the help, in two columns if ``width`` is at least 92 cells."""
     shown = [group for group in groups if group.rows]
     if width < TWO_FROM or len(shown) < 2:
         rows: list[Line] = []
@@ -93,7 +93,8 @@ _ACTS = {
 
 
 def widget_help(widget: Widget | None) -> HelpGroup:
-    """Returns the keys that the focused widget handles itself; no rows if there are none."""
+    """Returns the keys that the focused widget handles itself. The group has no rows if there are
+    no such keys."""
     rows: dict[str, tuple[list[str], list[str]]] = {}
     if isinstance(widget, TextField):
         for key, act in EDITING.items():
@@ -194,8 +195,8 @@ class PaletteOverlay(Overlay[str]):
 
 
 def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
-    """Returns the entries that match ``query``: first at the beginning, then at a word, inside the
-    text, and in the help. An empty ``query`` matches all."""
+    """Returns the entries that match ``query``. Matches at the beginning of the text come first,
+    then at a word, inside the text, and in the help. An empty ``query`` matches all."""
     wanted = " ".join(query.lower().split())
     if not wanted:
         return list(entries)

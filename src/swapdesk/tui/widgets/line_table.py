@@ -44,8 +44,8 @@ class RowMessage(Message):
 
 
 class KeyedRows:
-    """The rows of a table by their keys, and ``cursor``, the position of the cursor's row; -1 if no
-    row can have the cursor."""
+    """The rows of a table, which can be found by their keys. ``cursor`` is the position of the row
+    under the cursor; -1 if no row can have the cursor."""
 
     def __init__(self) -> None:
         self.all: list[TableRow] = []
@@ -62,8 +62,8 @@ class KeyedRows:
         return self._at[key]
 
     def selectable_at(self, key: str) -> int | None:
-        """Returns the position of the row with this key. None if there is none or, like a label, it
-        cannot have the cursor."""
+        """Returns the position of the row with this key. None if no row has the key, or if the row
+        (such as a label) cannot have the cursor."""
         at = self._at.get(key)
         return at if at is not None and self.all[at].selectable else None
 
@@ -86,13 +86,13 @@ class KeyedRows:
             self.cursor = self._near(at)
 
     def away(self, steps: int) -> int:
-        """Returns the position to which the cursor moves by ``steps`` rows (negative: up), skipping
-        rows that cannot have it. Returns -1 if none can."""
+        """Returns the position to which the cursor moves by ``steps`` rows (negative: up). Rows
+        that cannot have the cursor are skipped. Returns -1 if no row can have it."""
         return self._selectable_from(self.cursor, steps)
 
     def group_top(self, room: int) -> int:
-        """Returns the position of the row to scroll to: the cursor's, or the topmost label right
-        above it that fits into ``room`` rows with it."""
+        """Returns the position of the row to scroll to, so that the cursor's row and as many labels
+        directly above it as possible are within ``room`` rows."""
         first = self.cursor
         while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
             first -= 1
@@ -166,8 +166,8 @@ class LineTable(ScrollView, can_focus=True):
         empty: LineLike = "",
         **place: Any,
     ) -> None:
-        """``empty`` is shown while there are no rows. Without ``heads`` there are no column
-        names."""
+        """Makes the table. ``empty`` is shown while there are no rows. If ``heads`` is False, the
+        table has no column names."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
         self.head_height = 2 if heads else 0
@@ -214,7 +214,8 @@ class LineTable(ScrollView, can_focus=True):
 
     def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
         """Replaces all rows. The cursor stays on the row with its key. ``measured`` is a layout
-        that has measured the rows already. Raises ValueError if two rows have the same key."""
+        that has already measured the rows; None measures them now. Raises ValueError if two rows
+        have the same key."""
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         width = self.size.width - 2 * MARGIN
@@ -236,8 +237,8 @@ class LineTable(ScrollView, can_focus=True):
             self.post_message(self.Highlighted(self, self.cursor_key))
 
     def update_rows(self, rows: Iterable[TableRow]) -> None:
-        """Replaces each row that has the same key as one of ``rows``. Raises KeyError if no row has
-        the key."""
+        """Replaces the rows of the table that have the keys of ``rows``. Raises KeyError if the
+        table has no row with such a key."""
         cursor = self._rows.cursor
         changes: list[Change] = []
         for row in rows:

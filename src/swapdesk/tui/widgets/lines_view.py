@@ -30,8 +30,8 @@ from swapdesk.tui.spans import (
 
 
 class LinesView(Widget):
-    """Draws the rows returned by :meth:`lines`. A subclass calls :meth:`redraw` after each change.
-    Two cells at each side stay free."""
+    """A widget that draws the rows returned by :meth:`lines`, with two free cells at each side. A
+    subclass calls :meth:`redraw` after each change."""
 
     DEFAULT_CSS = """
     LinesView {
@@ -56,8 +56,8 @@ class LinesView(Widget):
         return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
-        """Makes the rows again. Only changed cells are repainted; another number of rows requests a
-        new layout."""
+        """Makes the rows again and repaints only changed cells. If the number of rows changed,
+        requests a new layout."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
@@ -104,8 +104,8 @@ def lay_out_again(widget: Widget) -> None:
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """Returns the first column that differs and the one after the last; None if the rows are equal.
-    With combining marks, all cells count as different."""
+    """Returns the first column that differs and the column after the last difference. Returns None
+    if the rows are equal. If a row has combining marks, all cells count as different."""
     if old == new:
         return None
     # Only what stands between equal spans is compared cell by cell.
@@ -156,7 +156,8 @@ Fitted = Callable[[int], list[Line]]
 
 
 class FittedLines(StateView[Fitted | None]):
-    """Draws the rows which a function returns for the widget's width, or nothing for None."""
+    """A widget whose state is a function that returns the rows for the widget's width. It draws
+    nothing if the state is None."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
         super().__init__(made, **place)
@@ -166,7 +167,8 @@ class FittedLines(StateView[Fitted | None]):
 
 
 class SectionLabel(LinesView):
-    """A label, a rule and a fact, as in ``Open ───── 5``, marked if the data is outdated."""
+    """A widget that draws a label, a rule and a fact, as in ``Open ───── 5``, with a mark if the
+    data is outdated."""
 
     DEFAULT_CSS = """
     SectionLabel { height: 1; }
@@ -207,8 +209,8 @@ class TextRows(StateView[Sequence[LineLike]]):
 
 
 class HeadLine(LinesView):
-    """One row with a left and a right part. Of ``rights``, the longest that leaves the left part
-    whole is shown."""
+    """A widget of one row with a left and a right part. The right part is the longest text in
+    ``rights`` that leaves the left part whole."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }

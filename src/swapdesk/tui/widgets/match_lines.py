@@ -27,8 +27,8 @@ class Places(Struct, frozen=True):
     promised: int
 
     def address(self, width: int, amount: int) -> int:
-        """Returns the cells left for the address in a row of ``width`` cells, if the amount takes
-        ``amount``."""
+        """Returns the number of cells for the address in a row of ``width`` cells, if the amount
+        takes ``amount`` cells."""
         return width - self.number - 2 * self.gap - amount - self.mark - self.promised
 
 
@@ -92,8 +92,8 @@ STRONG = ("You sell", "You get")
 
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
-    """Returns the rows that compare signed with expected values, without the column names. Several
-    payments of one signature are listed below."""
+    """Returns the rows that compare signed with expected values, without the column names. If one
+    signature makes several payments, they are listed below."""
     rows, payments = folded(fields)
     columns = _columns(rows, width)
     exact = width >= ROOMY

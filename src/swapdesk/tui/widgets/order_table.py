@@ -130,8 +130,8 @@ def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row
 
 
 def row_at(row: Row, summary: OrderStatus, time: Elapsed, *, wide: bool) -> Row:
-    """Returns a copy of ``row`` with ``time`` as its time. ``summary`` is the state from which
-    ``row`` was made."""
+    """Returns a copy of ``row`` with the new ``time``. ``summary`` is the state of the order in
+    ``row``."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
 
@@ -140,8 +140,8 @@ def time_cell(time: Elapsed, calm: str, *, wide: bool) -> Span:
 
 
 def calm_role(summary: OrderStatus) -> str:
-    """Returns the colour role for cells without a colour of their own, brighter if the user has to
-    act next."""
+    """Returns the colour role for cells without a colour of their own. The colour is brighter if
+    the user has to act next."""
     return "foreground" if summary.yours else "muted"
 
 
@@ -160,8 +160,8 @@ def stage_mark(level: str) -> StageMark:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is what
-    arrived or came back or, before that, the expected payout."""
+    """Returns what an order swaps, as ``0.5 BTC → 14.524108 ETH``. The second amount is the
+    expected payout until money has arrived or come back, and then the actual amount."""
     from swapdesk.flows.orders.order_sentence import pair_parts
 
     return [
@@ -171,8 +171,8 @@ def pair_spans(tracked: TrackedOrder) -> Line:
 
 
 def empty_line(sentence: str, key: str, verb: str) -> Line:
-    """Returns ``sentence``, followed by ``key`` and ``verb``, what the key does: ``No orders yet. n
-    starts a swap.``"""
+    """Returns a row such as ``No orders yet. n starts a swap.``: ``sentence``, then ``key``, then
+    ``verb``, the words for what the key does."""
     return [
         Span(f"{sentence} ", "muted"),
         Span(key, "accent", bold=True),
@@ -187,8 +187,8 @@ STEP, FILTERED_STEP = 100, 25
 
 
 class Shown(Struct, frozen=True):
-    """The orders to show, in this sequence. ``kept`` is the filter. ``stale`` is the age of
-    outdated data, as ``41s old``; otherwise empty."""
+    """The orders that the table shows, from top to bottom. ``kept`` is the filter. ``stale`` is the
+    age of outdated data, as ``41s old``; empty if the data is fresh."""
 
     orders: Sequence[TrackedOrder]
     kept: FilterLine = EVERYTHING
@@ -237,8 +237,8 @@ class OrderList(LineTable):
         return [key for key, order in drawn.items() if order and order.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
-        """Sets the columns for a wide screen or a normal one. Returns True if they changed; the
-        caller must then fill the table again."""
+        """Sets the columns for a wide screen or a normal screen. Returns True if the columns
+        changed; the caller must then fill the table again."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -253,8 +253,8 @@ class OrderList(LineTable):
         self.set_rows([])
 
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
-        """Redraws the rows of ``orders``. Returns False if the caller must fill the table again.
-        ``skipped`` is the number of unreadable orders."""
+        """Redraws only the rows of ``orders``. Returns False if that is not enough and the caller
+        must fill the whole table again. ``skipped`` is the number of unreadable orders."""
         if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
@@ -311,8 +311,8 @@ class OrderList(LineTable):
             self.update_rows([self._open_label])
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
-        """Returns ``tracked`` with a sketch as its row. The sketch must not refer to the ``Drawn``
-        around it, because such a cycle would waste memory."""
+        """Returns ``tracked`` with a sketch (a row whose cells are not made yet). The sketch must
+        not refer to the ``Drawn`` that contains it, because such a cycle would waste memory."""
         sketch = Sketch(tracked.service_id, partial(self._row_of, tracked))
         return Drawn(tracked, sketch, group_of(tracked))
 
@@ -409,8 +409,8 @@ def side_lines(
 
 
 def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
-    """Returns exactly ``rows`` rows about an order. At least its state and who acts next are always
-    shown."""
+    """Returns exactly ``rows`` rows about an order. At least the order's state and who acts next
+    are always shown."""
     last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
     first = wrapped([*_state(summary), Span(" "), *_funds(summary)], width)
     if len(first) + len(last) > rows:
@@ -463,8 +463,8 @@ def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
-    """Returns the memo of the payout, labelled with the chain's word for it, or that the user chose
-    none. Empty if neither applies."""
+    """Returns the memo of the payout, labelled with the chain's word for a memo. If the user chose
+    to send none, the fact says so. Empty if neither applies."""
     kind = order.out_token.chain_data.kind if order.out_token is not None else None
     if kind is None:
         kind = intent.token_out.kind if intent is not None else ""

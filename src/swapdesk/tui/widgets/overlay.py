@@ -83,7 +83,7 @@ MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
-    """A panel with rows to read, which ``made`` returns for its width."""
+    """A panel with rows to read. The function ``made`` returns the rows for the panel's width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_panel(1)", "down", show=False),
@@ -121,8 +121,8 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
 
 
 class TextOverlay(Overlay[ScreenResultType]):
-    """A panel with a text field. Its result is what ``read`` returns for the typed text. A
-    ValueError of ``read`` is shown in place of ``hint``."""
+    """A panel with a text field. Its result is what the function ``read`` returns for the typed
+    text. If ``read`` raises ValueError, the error is shown in place of ``hint``."""
 
     def __init__(
         self,
@@ -153,8 +153,8 @@ class TextOverlay(Overlay[ScreenResultType]):
 
 
 class Question(Struct, frozen=True):
-    """A question that the user answers by typing ``phrase``. ``what`` are sentences about what will
-    happen."""
+    """A question that the user answers by typing ``phrase``. ``what`` has the sentences about what
+    will happen."""
 
     title: str
     what: Sequence[str]

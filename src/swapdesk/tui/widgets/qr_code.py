@@ -37,7 +37,7 @@ class CodeTooLong(ValueError):
 @lru_cache(8)
 def modules_of(text: str) -> Modules:
     """Returns the QR code of ``text`` with its margin, row by row, with True for each dark module.
-    Raises CodeTooLong."""
+    Raises CodeTooLong if ``text`` is too long."""
     import segno
     from segno import DataOverflowError
 
@@ -165,8 +165,8 @@ class CodePanel(Vertical):
         return self._code.text if self.display else ""
 
     def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
-        """Shows the first of ``codes`` (text, caption, lines below) that fits, or hides the panel.
-        ``screen`` is in cells."""
+        """Shows the first of ``codes`` that fits, or hides the panel. Each code is a tuple of its
+        text, its caption and the lines below. ``screen`` is in cells."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
         fitting = next((code for code in codes if large and self._code.fits(code[0], room)), None)

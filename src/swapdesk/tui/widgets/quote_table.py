@@ -68,8 +68,8 @@ WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteRequest) -> str:
-    """Returns the symbol in which routes are compared: of the token bought, or of the one sold if
-    the user gave the amount to receive."""
+    """Returns the symbol of the token in which routes are compared: the token bought, or the token
+    sold if the user gave the amount to receive."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
@@ -78,7 +78,8 @@ MOST_NOTE = 13
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
-    """Returns the width in cells of the column of notes, which depends on the notes in the rows."""
+    """Returns the width in cells of the column of notes, which depends on the notes in
+    ``placed``."""
     common = _common(placed)
     rows = [quote.row.badges for quote in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
@@ -221,8 +222,8 @@ def _row(
 
 
 def _figure(row: RankedQuote, figure: Decimal) -> str:
-    """Returns an amount as text, rounded up if the user sends it and down if the user gets it, so
-    that it never claims too much."""
+    """Returns an amount as text, rounded up if the user sends it and down if the user gets it. The
+    text thus never promises the user too much."""
     return table_amount(figure, "pay" if row.reverse else "receive")
 
 
@@ -272,8 +273,8 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
-    """Returns the meaning of each note of these rows or, unless ``all_of_them``, only of notes on
-    nearly every row."""
+    """Returns the meaning of each note of these rows. If ``all_of_them`` is False, returns only the
+    meanings of notes on nearly every row."""
     counts = Counter(badge for row in rows for badge in noted(row.badges))
     common = common_badges([row.badges for row in rows])
     lines: list[Line] = []

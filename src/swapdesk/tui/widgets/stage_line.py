@@ -34,7 +34,8 @@ DRAWN_STAGES = (2, 3, 5, 9, 17)
 
 
 class StageMark(GlyphState):
-    """The glyph and the colour role of the current stage, by the state of the order."""
+    """The glyph and the colour role that mark the current stage of an order. The state of the order
+    decides which member is used."""
 
     WAITING = (WAITING, "status-waiting")
     MOVING = (MOVING, "status-moving")
@@ -46,8 +47,8 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """The stage that an order has reached, ``at`` (from 0) of ``of`` stages. Raises ValueError if
-    there is no such stage."""
+    """The stage that an order has reached: number ``at`` (from 0) of ``of`` stages. Raises
+    ValueError if there is no such stage."""
 
     at: int
     of: int
@@ -59,8 +60,8 @@ class StageState(Struct, frozen=True):
 
 
 def stage_spans(state: StageState) -> Line:
-    """Returns the stages of an order in 17 cells, as ``●━━━●━━━◐───○───○``. Raises ValueError for a
-    number of stages not in :data:`DRAWN_STAGES`."""
+    """Returns the stages of an order drawn in 17 cells, as ``●━━━●━━━◐───○───○``. Raises ValueError
+    if the number of stages is not in :data:`DRAWN_STAGES`."""
     cells, left = divmod(CELLS - 1, state.of - 1)
     if left:
         raise ValueError(f"{CELLS} cells do not take {state.of} stages")
@@ -71,7 +72,8 @@ def stage_spans(state: StageState) -> Line:
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:
-    """Returns a dot for each stage, joined by lines of ``gaps`` cells."""
+    """Returns a dot for each stage, joined by lines. ``gaps`` has the length of each line in
+    cells."""
     past = "status-done"
     line: Line = []
     for stage in range(state.of):
@@ -90,8 +92,8 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
 def track_lines(
     stage: StageState, names: Sequence[str], short_names: Sequence[str], width: int
 ) -> list[Line]:
-    """Returns a dot for each stage and below it the stage's name, from ``short_names`` below 96
-    cells."""
+    """Returns a row with a dot for each stage, and below it the names of the stages.
+    ``short_names`` replace the names if ``width`` is below 96 cells."""
     names = list(short_names if width < 96 and short_names else names)
     sizes = [cell_len(name) for name in names]
     if sum(sizes) + stage.of - 1 > width:

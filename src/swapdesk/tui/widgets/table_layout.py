@@ -31,8 +31,9 @@ LEAST_WORD = 4
 
 
 class Column(Struct, frozen=True):
-    """A column of a table, ``width`` cells wide without its ``gap``. The lowest ``priority`` is
-    dropped first. ``unit`` is the width of a symbol after the number, or 0."""
+    """A column of a table, ``width`` cells wide without its ``gap``. If there is no room, columns
+    with the lowest ``priority`` are left out first. ``unit`` is the width of a symbol after the
+    number, or 0."""
 
     key: str
     label: str
@@ -49,8 +50,8 @@ Cell = LineLike
 
 
 class Row(Struct):
-    """A row of a table. ``cells`` are by column key; missing ones are empty. ``tail`` replaces
-    those from column ``tail_from`` on."""
+    """A row of a table. ``cells`` has its cells by column key; missing cells are empty. ``tail``
+    replaces the cells from the column ``tail_from`` on."""
 
     key: str
     cells: Mapping[str, Cell]
@@ -85,8 +86,8 @@ point."""
 
 
 class Sketch(Struct):
-    """A row whose cells are not made yet: ``needs`` is the room for its numbers, and ``draw`` makes
-    the row."""
+    """A row whose cells are not made yet. ``draw`` makes the row. ``needs`` is the room that its
+    numbers need."""
 
     key: str
     draw: Callable[[], Row]
@@ -98,7 +99,7 @@ TableRow = Row | Section | Prose | Sketch
 
 
 class Laid(NamedTuple):
-    """A row that is laid out: its parts, one for each column, and the whole line."""
+    """A row that is laid out: its parts, one part for each column, and the whole line."""
 
     row: TableRow
     pieces: list[Line]
@@ -152,8 +153,7 @@ class TableLayout:
         return tuple(needs)
 
     def forget(self) -> None:
-        """Forgets the room that the numbers of all measured rows need, so that new rows can be
-        measured."""
+        """Forgets the measured widths of all numbers, so that new rows can be measured."""
         self._points = dict.fromkeys(self._points, (0, 0))
         self._width = -1
 
@@ -190,7 +190,8 @@ class TableLayout:
         return self._placed
 
     def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
-        """Returns everything on which the position of a cell depends, for comparing two layouts."""
+        """Returns everything on which the positions of cells depend. Two layouts with equal results
+        place their cells alike."""
         return self.placed(width), self._placed_for
 
     def head(self, width: int) -> Line:
@@ -205,8 +206,8 @@ class TableLayout:
         return line
 
     def line(self, row: TableRow, width: int) -> Line:
-        """Returns ``row`` laid out in ``width`` cells. Equal cells of its last layout are
-        reused."""
+        """Returns ``row`` laid out in ``width`` cells. Cells that have not changed since the row's
+        last layout are reused."""
         self.placed(width)
         former = self._laid.get(row.key)
         if former is not None and former.row is row:
@@ -293,8 +294,8 @@ MARGIN = 2
 
 
 class TableView(NamedTuple):
-    """The visible part of a table. Of its ``height`` lines, ``head`` are column names and rule.
-    ``top`` is the position (from 0) of the first visible row."""
+    """The visible part of a table. The first ``head`` of its ``height`` lines are column names and
+    rule. ``top`` is the position (from 0) of the first visible row."""
 
     width: int
     height: int
@@ -310,8 +311,8 @@ class TableView(NamedTuple):
         return max(0, self.height - self.head)
 
     def row_at(self, y: int) -> int | None:
-        """Returns the position of the row on line ``y``, which may be beyond the last row; None if
-        that line has the column names."""
+        """Returns the position of the row on line ``y``. The position may be beyond the last row.
+        None if that line has the column names."""
         return self.top + y - self.head if y >= self.head else None
 
     def shows(self, at: int) -> bool:

@@ -33,8 +33,8 @@ class Edit(Struct, frozen=True):
         return Edit(value, self.cursor + len(text))
 
     def after(self, act: str) -> Edit:
-        """Returns the text and cursor after one editing act, such as ``backspace``. Raises
-        :class:`KeyError` if there is no such act."""
+        """Returns the text and cursor after the editing action ``act``, such as ``backspace``.
+        Raises :class:`KeyError` if there is no such action."""
         value, at = self.value, self.cursor
         left, right = self._word_left(), self._word_right()
         return {
@@ -69,8 +69,8 @@ class Edit(Struct, frozen=True):
 
 
 def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
-    """Returns the text that a paste inserts, and a sentence about what was changed, or empty.
-    ``grouped`` drops all spaces."""
+    """Returns the text that a paste inserts, and a sentence about what was changed; the sentence is
+    empty if nothing was. ``grouped`` removes all spaces."""
     inner = text.strip()
     rows = inner.splitlines()
     flat = ("" if grouped else " ").join(row.strip() for row in rows)
@@ -109,8 +109,8 @@ EDITING = {
 
 @dataclass
 class FieldMessage(Message):
-    """A message about ``field``. ``value`` is the text in the field or, if a subclass says so, a
-    sentence."""
+    """A message about ``field``. ``value`` is the text in the field, unless a subclass says that it
+    is a sentence."""
 
     field: TextField
     value: str
@@ -121,8 +121,8 @@ class FieldMessage(Message):
 
 
 class TextField(LinesView, can_focus=True):
-    """A text field of one row. While it is empty or resting, the screen gets the keys (Textual's
-    names) for which ``leaves`` returns True."""
+    """A text field of one row. While it is empty or resting (see :meth:`rest`), the screen gets a
+    key if ``leaves`` returns True for the key's Textual name."""
 
     DEFAULT_CSS = """
     TextField {
@@ -138,7 +138,8 @@ class TextField(LinesView, can_focus=True):
         """The message that the user pressed ``enter`` in the field."""
 
     class Refused(FieldMessage):
-        """Reports that typed or pasted text was refused or changed. ``value`` says why."""
+        """Reports that typed or pasted text was refused or changed. ``value`` is a sentence that
+        says why."""
 
     def __init__(
         self,
@@ -179,8 +180,8 @@ class TextField(LinesView, can_focus=True):
         self._take(Edit(value, len(value)))
 
     def rest(self) -> None:
-        """Treats keys as if the field were empty, so that the screen may get them, until the text
-        is edited."""
+        """Makes the field leave keys to the screen, as an empty field does, until the text is
+        edited."""
         self._rests = True
 
     def mark(self, positions: frozenset[int]) -> None:
@@ -276,8 +277,8 @@ class TextField(LinesView, can_focus=True):
         return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Handles the keys of the field. Bindings would take effect only after characters typed
-        later."""
+        """Handles the keys of the field. Key bindings would take effect only after characters that
+        were typed later."""
         act = EDITING.get(event.key)
         if act is not None or event.key == "enter":
             event.stop()
@@ -335,8 +336,8 @@ class TextField(LinesView, can_focus=True):
 
 
 def step_focus(fields: Sequence[TextField], by: int) -> None:
-    """Moves the focus ``by`` fields forward in ``fields`` (negative: back), from the last to the
-    first and the other way round."""
+    """Moves the focus by ``by`` fields in ``fields`` (negative: back). The first field follows the
+    last."""
     at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
     fields[(at + by) % len(fields)].focus()
 

@@ -175,7 +175,8 @@ def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
 
 
 def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """Returns the JSON of a model twice: without the fields in ``SHARED``, and whole."""
+    """Returns the JSON of a model twice: first without the fields that its ``SHARED`` names, then
+    complete."""
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
@@ -187,7 +188,7 @@ def _writable(text: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Returns the text as UTF-8. Half a surrogate pair becomes a JSON escape, because UTF-8 cannot
+    """Returns the text as UTF-8. An unpaired surrogate becomes a JSON escape, because UTF-8 cannot
     express it."""
     return text.encode("utf-8", "backslashreplace")
 
@@ -199,9 +200,9 @@ def _text(value: object) -> str:
 
 
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-    """Returns UTF-8 JSON without blanks; decimals keep all digits. The two flags apply to models
-    only. Raises TypeError for a float or an unknown type, NumberError for a number out of
-    bounds."""
+    """Returns UTF-8 JSON without blanks; decimals keep all digits. ``exclude_none`` and
+    ``exclude_unset`` apply to models only. Raises TypeError for a float or an unknown type,
+    NumberError for a number out of bounds."""
     out: list[str] = []
     _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
     return _encoded("".join(out))
@@ -312,8 +313,8 @@ def _is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
-    """Raises CodecError for a document nested deeper than ``max_depth``. Must come before a
-    recursive parser, which such a document could crash."""
+    """Raises CodecError for a document nested deeper than ``max_depth``. Call it before a recursive
+    parser, which such a document could crash."""
     if data.count(b"[") + data.count(b"{") > max_depth and _is_deeper(data, max_depth):
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
 
@@ -332,14 +333,14 @@ def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
 
 
 def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
-    """Returns the text of a JSON document with each repeated part replaced by a number. Equal
-    results mean equal documents. Raises ValueError for invalid JSON."""
+    """Returns the text of a JSON document with each repeated part replaced by a number. Documents
+    with equal results are equal. Raises ValueError for invalid JSON."""
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 
 
 def part_of(number: str) -> str | None:
-    """Returns the text that this number replaces in a result of :func:`shortened`; None if it
-    replaces none."""
+    """Returns the text of the repeated part that ``number`` replaces in a result of
+    :func:`shortened`; None if it replaces no part."""
     return PARTS.text(number)
 
 
@@ -350,8 +351,9 @@ def decode_json(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> object:
-    """Returns the plain Python values of a JSON document; numbers are :class:`WireNumber`. For a
-    client, a number out of bounds becomes a :class:`FarNumber`. Raises CodecError."""
+    """Returns a JSON document as plain Python values; numbers become :class:`WireNumber`. If
+    ``side`` is ``client``, a number out of bounds becomes a :class:`FarNumber`. Raises
+    CodecError."""
     text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
@@ -378,8 +380,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
-    """Converts a decoded JSON value to the type ``kind``. Raises ShapeError, which lists the wrong
-    fields."""
+    """Converts a decoded JSON value to the type ``kind``. ``side`` says whether a client or a
+    service reads it. Raises ShapeError, which lists the wrong fields."""
     adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)  # type: ignore[arg-type]
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.
@@ -405,7 +407,7 @@ def decode(
     max_bytes: int = MAX_BYTES,
     max_depth: int = MAX_DEPTH,
 ) -> T:
-    """Reads JSON bytes into a value of the type ``kind``. A client gets display text that is safe
-    for a terminal. Raises CodecError."""
+    """Reads JSON bytes into a value of the type ``kind``. If ``side`` is ``client``, display text
+    is made safe for a terminal. Raises CodecError."""
     value = decode_json(data, side=side, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)

@@ -68,7 +68,8 @@ class Dialect(StrEnum):
         return written | _in_their_form(value)
 
     def asked(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Returns query parameters with this dialect's chain names replaced by the contract's."""
+        """Returns query parameters in which the contract's chain names replace those of this
+        dialect."""
         if self is Dialect.CONTRACT:
             return pairs
         return [
@@ -77,7 +78,8 @@ class Dialect(StrEnum):
         ]
 
     def path(self, path: str) -> str:
-        """Returns the dotted path of an input in this dialect's names (contract 3.2)."""
+        """Returns the dotted path of an input, with its field names in this dialect (contract
+        3.2)."""
         if self is Dialect.CONTRACT:
             return path
         parts = path.split(".")
@@ -85,7 +87,8 @@ class Dialect(StrEnum):
 
 
 def _in_their_form(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the members whose form, not only name, differs at the public service."""
+    """Returns the members of ``value`` that the public service writes in another form, not only
+    under another name."""
     written: dict[str, Any] = {}
     ends, sends = value.get("validUntil"), value.get("metadata")
     if value.get("fixed") is True and isinstance(ends, str):

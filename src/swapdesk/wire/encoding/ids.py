@@ -50,7 +50,8 @@ def new_object_id(rng: random.Random) -> str:
 
 
 def safe_segment(text: str) -> str:
-    """Returns an id as one segment of a URL path. Raises UnsafeText if the text is not an id."""
+    """Returns the id ``text`` as one segment of a URL path. Raises UnsafeText if ``text`` is not an
+    id."""
     if _SEGMENT.fullmatch(text) is None:
         raise UnsafeText("an id has 1 to 64 letters, digits, _ or -")
     return quote(text, safe="")

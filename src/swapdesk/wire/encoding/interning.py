@@ -27,7 +27,7 @@ _HEAVIEST = 16 * 1024
 
 class Shared(Struct, frozen=True):
     """Metadata for a field, used as ``Annotated[Token, Shared()]``. Equal JSON objects with the
-    same ``id`` become one model."""
+    same ``id`` are read as one shared model."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -69,8 +69,8 @@ def _weight(value: Any) -> int:
 
 
 class SharedTexts:
-    """A cache of the JSON texts of frozen models, by Python's ``id()``. Keeps each model alive, so
-    that no ``id()`` is reused."""
+    """A cache of the JSON texts of frozen models; the keys are their Python ``id()``. Each model is
+    kept alive, so that no ``id()`` is reused."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._known: Newest[int, tuple[BaseModel, str]] = Newest(kept)

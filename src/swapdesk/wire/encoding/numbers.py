@@ -57,8 +57,8 @@ class WireNumber(str):
 
 
 class FarNumber(Struct, frozen=True):
-    """The exact text of a JSON number too large for the wire. No field accepts it, so a client
-    tolerates it only in members that it does not read."""
+    """The exact text of a JSON number that is too large for the wire. No field accepts it: a client
+    can tolerate such a number only in members that it does not read."""
 
     text: str
 
@@ -72,7 +72,7 @@ def holds_far(value: object) -> bool:
 
 def refuse_far(value: T) -> T:
     """Returns the value unchanged. Raises a validation error if it contains a :class:`FarNumber`.
-    For values stored unread and used later."""
+    Meant for values that are stored without being read and used later."""
     if holds_far(value):
         raise refusal("number", "holds a number outside the accepted form")
     return value
@@ -132,8 +132,8 @@ def _integer_of(value: object, *, decimal_allowed: bool) -> int:
 
 
 def number_by(read: Callable[[object], Any], json_type: str) -> ReadBy:
-    """Returns metadata for ``Annotated`` that makes pydantic read a number by ``read``.
-    ``json_type`` is its type in the JSON schema."""
+    """Returns metadata for ``Annotated`` that makes pydantic read a number with the function
+    ``read``. ``json_type`` is the number's type in the JSON schema."""
 
     def validate(value: object) -> Any:
         try:
@@ -183,8 +183,8 @@ def plain(d: Decimal) -> str:
 
 @dataclass(slots=True)
 class AmountError(ValueError):
-    """Raised for a refused typed amount: ``code``, the ``message`` to show, and the 0-based
-    ``position`` of the fault."""
+    """Raised if a typed amount is refused. ``code`` names the reason, ``message`` is the text to
+    show, and ``position`` is the 0-based position of the fault."""
 
     code: str
     message: str
@@ -198,8 +198,8 @@ _UNREADABLE = 'A comma is not part of an amount. Write "1.5".'
 
 
 def _comma(text: str) -> AmountError:
-    """Returns the error for a typed comma. Nothing is guessed, because a wrong guess can be off by
-    a factor of 1000."""
+    """Returns the error for a comma in a typed amount. The desk does not guess the amount, because
+    a wrong guess can be off by a factor of 1000."""
     position = text.index(",")
     whole = text.replace(",", "")
     point = text.replace(",", ".")
@@ -234,8 +234,8 @@ def _stranger(text: str, ch: str, position: int) -> AmountError:
 
 
 def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This token") -> Decimal:
-    """Returns the amount that a person typed, with at most ``decimals`` digits after the point
-    (contract 1.11). Raises AmountError."""
+    """Returns the amount that a person typed (contract 1.11). Raises AmountError, also for more
+    than ``decimals`` digits after the point; None means no limit."""
     if not text:
         raise AmountError("empty", "Type an amount.", 0)
     if text[0] in "+-":
@@ -283,8 +283,8 @@ def from_base_units(units: int, decimals: int) -> Decimal:
 
 
 def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
-    """Rounds to ``decimals`` digits: up for amounts to pay, down for amounts to receive. Raises
-    NumberError if the amount is far out of range."""
+    """Rounds to ``decimals`` digits after the point: up if ``up`` is True (amounts to pay),
+    otherwise down (amounts to receive). Raises NumberError if the amount is far out of range."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
@@ -303,7 +303,7 @@ def short(amount: Decimal) -> Decimal:
 
 
 def as_double(d: Decimal) -> Decimal:
-    """Returns the amount as a server returns it after storing it as a double."""
+    """Returns the amount that a server returns if it has stored ``d`` as a double."""
     return Decimal(repr(float(bounded(d))))
 
 

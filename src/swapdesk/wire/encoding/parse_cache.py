@@ -31,7 +31,8 @@ Part = tuple[str, str, Any]
 
 
 class Newest(OrderedDict[K, V]):
-    """A dictionary that keeps only the ``most`` entries that were set last."""
+    """A dictionary of at most ``most`` entries. One more entry removes the entry that was set
+    longest ago."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -45,7 +46,8 @@ class Newest(OrderedDict[K, V]):
 
 
 class KnownParts:
-    """A cache of repeated JSON objects ("parts"), each with a number that replaces it in texts."""
+    """A cache of repeated JSON objects ("parts"). Each part has a number that replaces it in
+    shortened texts."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -58,23 +60,24 @@ class KnownParts:
         self._adding = Lock()
 
     def expect(self, name: str) -> None:
-        """Declares that objects under the member ``name`` repeat and should be remembered as
-        parts."""
+        """Declares a member, by its ``name``, whose objects often repeat and should be remembered
+        as parts."""
         self._marks = tuple({*self._marks, f',"{name}":{{'})
 
     def value(self, number: str) -> Any:
-        """Returns the parsed value of the part that this number replaces. Raises KeyError if it
-        replaces none."""
+        """Returns the parsed value of the part that ``number`` replaces. Raises KeyError if it
+        replaces no part."""
         return self._numbered[number][2]
 
     def text(self, number: str) -> str | None:
-        """Returns the text of the part that this number replaces; None if it replaces none."""
+        """Returns the text of the part that ``number`` replaces; None if it replaces no part."""
         part = self._numbered.get(number)
         return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
         """Returns the text with each repeated part replaced by a number. ``read`` parses the JSON
-        value at a position and also returns its end. Raises ValueError for invalid JSON."""
+        value at a position, and returns the value and the position of its end. Raises ValueError
+        for invalid JSON."""
         pieces: list[str] = []
         done = 0
         for at in self._places(text):

@@ -73,7 +73,7 @@ QueryTime = Annotated[datetime, ASKED_TIME]
 
 
 class FreeText(Identity):
-    """Metadata for a search text: any script, no control characters, limited length."""
+    """Metadata for a search text of limited length, in any script, without control characters."""
 
 
 class QueryError(ValueError):
@@ -132,8 +132,8 @@ def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tu
 
 
 def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """Reads decoded query pairs into ``model``. Only list fields may repeat; ``a,b`` is one value.
-    Raises one :class:`QueryError` for all problems."""
+    """Reads decoded query pairs into ``model``. Only list fields may repeat; a comma does not
+    separate values. Raises one :class:`QueryError` for all problems."""
     by_name = {name: p for p in _parameters(model) for name in p.names}
     sent: dict[str, list[str]] = {}
     spelled: dict[str, str] = {}

@@ -24,9 +24,9 @@ BOUNDS = {
 
 
 class ReadBy:
-    """Metadata for ``Annotated``: pydantic reads the type by ``read`` and describes it by
-    ``json_schema``. Bounds of a field apply to the result. With ``with_context``, ``read`` also
-    learns whether client or service reads."""
+    """Metadata for ``Annotated``: pydantic reads the type with the function ``read`` and describes
+    it by ``json_schema``. A field's bounds apply to the result. If ``with_context`` is True,
+    ``read`` also learns whether a client or a service reads."""
 
     def __init__(
         self, read: Callable[..., Any], json_schema: dict[str, Any], *, with_context: bool = False

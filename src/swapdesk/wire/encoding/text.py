@@ -103,8 +103,8 @@ def identity_text(s: str, limit: int) -> str:
 
 
 def filter_line(text: str) -> str:
-    """Replaces control, format and line-separator characters by U+FFFD. The last filter before the
-    terminal."""
+    """Replaces control, format and line-separator characters by U+FFFD. This is the last filter
+    before the terminal."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
@@ -117,8 +117,8 @@ def _require_text(value: object) -> str:
 
 
 class Display(ReadBy):
-    """Metadata for text that people read. A client rewrites it by :func:`safe_text`; a service
-    keeps it, but refuses half a surrogate pair."""
+    """Metadata for text that people read. A client rewrites the text by :func:`safe_text`; a
+    service leaves it unchanged, but refuses an unpaired surrogate."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(self._validate, {"type": "string"}, with_context=True)

@@ -84,9 +84,9 @@ date."""
 
 
 def retry_after(text: str | None, now: datetime, date: str | None = None) -> float | None:
-    """Returns the seconds to wait that a ``Retry-After`` header asks for, the longest of several;
-    None if it is unusable. A date counts from ``now`` (the service's time) or ``date`` (the
-    ``Date`` header), whichever is earlier."""
+    """Returns the seconds to wait by a ``Retry-After`` header, the longest if it has several
+    values; None if it is unusable. The wait until a date counts from ``now`` (the service's time)
+    or ``date`` (the ``Date`` header), whichever is earlier."""
     if not text or len(text) > 1_000:
         return None
     with suppress(ValueError):
@@ -130,7 +130,8 @@ _UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
 
 
 def _from_unix(text: str) -> datetime | None:
-    """Reads Unix seconds or milliseconds. None means no such number, or a time before 1973."""
+    """Reads Unix seconds or milliseconds. Returns None for text that is not such a number, or for a
+    time before 1973."""
     match = _UNIX.fullmatch(text)
     if match is None:
         return None
@@ -142,8 +143,8 @@ def _from_unix(text: str) -> datetime | None:
 
 
 def _read_told(value: object, info: ValidationInfo) -> datetime:
-    """Reads a time in an answer; one out of range becomes the nearest end, so that its order can
-    still be shown."""
+    """Reads a time in an answer. A time out of range becomes the nearest allowed time, so that the
+    order can still be shown."""
     if _is_client(info) and isinstance(value, str):
         unix = _from_unix(value)
         value = value if unix is None else unix

@@ -52,8 +52,8 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
 
 @refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
-    """Yields an objection if the confirmed amounts assume other decimals for a token than its
-    contract states: a different number of base units would leave."""
+    """Yields an objection if the confirmed amounts were computed with other decimals than the
+    token's contract states. A wrong amount would leave."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -97,8 +97,8 @@ def _miscounted(asset: Asset, decimals: int | None) -> str | None:
 
 @warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
-    """Yields a warning if a token's symbol differs from the one that its contract states: the user
-    may mean another token."""
+    """Yields a warning if the confirmed symbol of a token differs from the symbol that its contract
+    states: the user may mean another token."""
     claim, promise = case.claim, case.promise
     paid = claim.first("sold units", "allowed units")
     bought = claim.first("least units")
@@ -136,8 +136,8 @@ def _misnamed(asset: Asset, chain_id: int | None, symbol: str | None) -> str | N
 
 @refuses("ALLOWANCE_ABOVE", "allowed units")
 def allowance_is_no_more_than_sold(case: Case) -> Objections:
-    """Yields an objection if an allowance is above the amount sold. With typed consent, the exact
-    number that tokens use for unlimited is accepted."""
+    """Yields an objection if an allowance exceeds the amount sold. If the user typed consent to an
+    unlimited allowance, the number that means unlimited is accepted too."""
     claim, promise = case.claim, case.promise
     for flow in claim.allowed:
         consented = promise.unlimited and flow.units == claim.limitless
@@ -257,8 +257,8 @@ def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
 
 @refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
-    """Yields an objection if the account has less of a token than the payload takes. Solana is not
-    checked; its simulation fails without the funds."""
+    """Yields an objection if the account has less of a token than the payload takes. Solana
+    transactions are not checked, because their simulation fails without the funds."""
     claim, facts = case.claim, case.facts
     if claim.solana or claim.act == "allow":
         return
@@ -352,7 +352,7 @@ _EVEN = 27
 
 
 def brings_no_permit(claim: Claim) -> bool:
-    """True if the payload's permit fields are empty; an allowance must then exist already."""
+    """True if the payload carries no permit, so that an allowance must exist already."""
     return not any(
         any(field.value) if isinstance(field.value, bytes) else field.value
         for field in claim.of("permit")
@@ -361,8 +361,8 @@ def brings_no_permit(claim: Claim) -> bool:
 
 @refuses("PERMIT_DIFFERS", "permit")
 def permit_is_the_one_signed_before(case: Case) -> Objections:
-    """Yields an objection if a call carries a permit that the account did not sign under this
-    intent. The call would fail and cost gas."""
+    """Yields an objection if a call carries a permit that the account did not sign for this swap.
+    Such a call would fail and still cost gas."""
     parts = list(case.claim.of("permit"))
     if not parts or brings_no_permit(case.claim) or _was_signed(case):
         return
@@ -393,8 +393,8 @@ PERMIT_RULES = (permit_is_the_one_signed_before,)
 
 
 def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
-    """Returns the changes of a holder's balances in a simulation, in base units, by token contract
-    (None: the native coin)."""
+    """Returns how a holder's balances change in a simulation: for each token contract (None for the
+    native coin), the change in base units."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
         if change.holder == holder:

@@ -50,8 +50,8 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """Yields an objection if the sender of the operation is not the owner's smart account, whose
-    address is computed, never asked of a service."""
+    """Yields an objection if the operation's sender is not the owner's smart account. The agent
+    computes that address itself and asks no service for it."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -84,8 +84,8 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """Yields an objection if the operation's nonce is not the chain's next one for these orders.
-    With that nonce a rebuilt bundle replaces the first."""
+    """Yields an objection if the nonce is not the next one that the chain states for this group of
+    orders. A rebuilt bundle has the same nonce, so that it replaces the first."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -194,7 +194,8 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
     """Yields an objection if an earlier signature that pays these orders may still be executed. An
-    EVM bundle with the same nonce is accepted, because it is replaced."""
+    EVM bundle with the nonce of an earlier bundle is accepted, because the chain executes only one
+    of the two."""
     own = None if case.claim.solana else nonce_of(case.claim)
     for past in case.memory:
         if past.act in _PAYING and not past.spent and past.content != case.claim.content:
@@ -251,8 +252,8 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 
 @refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
-    """Yields an objection if the bundle opens a token account for anybody but a deposit address, or
-    for a token that is not sold. The account's owner could withdraw the rent."""
+    """Yields an objection if the bundle pays the rent of a token account whose owner is not a
+    deposit address or whose token is not sold. That owner could withdraw the rent."""
     owners = {deposit.address for deposit in case.promise.bundled}
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
@@ -264,9 +265,9 @@ def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """Yields an objection if, in the simulation, a deposit address gets another amount than its
-    order asks for or the account loses more than was confirmed. A failed or missing simulation is
-    an objection too."""
+    """Yields an objection if the simulation failed or is missing. Also objects if a deposit address
+    would get another amount than its order asks for, or the account would lose more than was
+    confirmed."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")

@@ -50,8 +50,8 @@ def payee_is_the_deposit_address(case: Case) -> Objections:
 
 @refuses("DEPOSIT_AMOUNT_DIFFERS", "sold units")
 def amount_is_the_orders(case: Case) -> Objections:
-    """Yields an objection if the payload does not pay exactly the order's amount: other deposits
-    are held back or priced anew."""
+    """Yields an objection if the payload does not pay exactly the order's amount. A deposit of
+    another amount is held back or priced anew."""
     deposit, promise = case.promise.deposit, case.promise
     if deposit is None or not _pays(case):
         return
@@ -103,8 +103,8 @@ def memo_is_the_orders(case: Case) -> Objections:
 
 @warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
-    """Yields a warning if a deposit carries a memo that it does not need. The order's own id is
-    accepted."""
+    """Yields a warning if a deposit carries a memo although the order needs none. The order's own
+    id is accepted as a memo."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return
@@ -123,7 +123,7 @@ def deposit_goes_to_somebody_else(case: Case) -> Objections:
 @refuses("CALL_LATE", "ends")
 def call_is_paid_at_once(case: Case) -> Objections:
     """Yields an objection if the signed payment for an API call stays valid for more than ten
-    minutes: until then its holder can take the money."""
+    minutes. Whoever has the signature can take the money until it expires."""
     if case.purpose is not Purpose.CALL:
         return
     latest = (case.facts.now + LONGEST_CALL).timestamp()
@@ -136,8 +136,8 @@ def call_is_paid_at_once(case: Case) -> Objections:
 
 @warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
-    """Yields a warning if earlier API calls were paid, but none with this chain, token and payee: a
-    service that was taken over could redirect payments."""
+    """Yields a warning if earlier API calls were paid, but none on this chain in this token to this
+    payee. A service that was taken over could redirect payments."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:
@@ -187,8 +187,8 @@ DEPOSIT_RULES = (
 
 @refuses("FUNDING_PAYEE_DIFFERS", "payee")
 def payee_is_the_owners_smart_account(case: Case) -> Objections:
-    """Yields an objection if a funding transfer does not pay the account's own smart account, whose
-    address is computed, never taken from a service."""
+    """Yields an objection if a funding transfer does not pay the account's own smart account. The
+    agent computes that address itself and takes it from no service."""
     if case.purpose is not Purpose.FUND:
         return
     own = case.policy.smart_account
@@ -215,8 +215,8 @@ FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirm
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
-    """Returns the payments of the confirmed withdrawal in their order; the EntryPoint's wei, if
-    confirmed, comes last. Empty without a withdrawal."""
+    """Returns the payments of the confirmed withdrawal in order, with the wei from the EntryPoint
+    last if any was confirmed. Empty if no withdrawal was confirmed."""
     whole = promise.withdrawal or WithdrawalPromise(())
     prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
@@ -269,8 +269,8 @@ def each_payment_is_of_its_token(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
-    """Yields an objection if taking wei back from the EntryPoint differs from what was confirmed,
-    or if the EntryPoint is not the well-known one."""
+    """Yields an objection if wei is taken back from the EntryPoint without confirmation, or is not
+    taken although confirmed. Also objects to any other EntryPoint than the well-known one."""
     keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0

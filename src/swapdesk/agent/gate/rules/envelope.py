@@ -97,8 +97,8 @@ nonce."""
 
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
-    """True if the nonce may be used now, False if it may not; None if the chain did not answer
-    ``read``."""
+    """True if the nonce may be used now, False if not. None if the chain did not answer ``read``,
+    the call that asks about the nonce."""
     words = facts.words(read, _PERMIT2_WORDS if kind == "permit2 allowance" else 1)
     if words is None:
         return None

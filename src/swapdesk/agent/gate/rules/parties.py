@@ -63,8 +63,8 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 
 @refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
-    """Yields an objection if the swap opens a token account for a stranger, or for a token that is
-    neither sold nor bought. The account's owner could withdraw the rent."""
+    """Yields an objection if the swap pays the rent of a token account for a stranger, or for a
+    token that is neither sold nor bought. The owner of such an account could withdraw the rent."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -107,8 +107,8 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """True if the address is a contract. An EIP-7702 account is none: it only delegates, and
-    somebody has its private key."""
+    """True if ``code`` is that of a contract. An EIP-7702 account does not count as a contract: it
+    only delegates to one, and somebody has its private key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 
@@ -276,8 +276,8 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """Yields a warning if the recipient is a contract: it may exist on one chain only, and money
-    sent to its address elsewhere is lost."""
+    """Yields a warning if the recipient is a contract. The contract may exist on one chain only,
+    and money sent to the same address on another chain is lost."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):

@@ -57,8 +57,8 @@ def chain_is_bounded(case: Case) -> Objections:
 
 @refuses("STEP_TOO_MANY")
 def swap_needs_few_signatures(case: Case) -> Objections:
-    """Yields an objection if too many documents were signed for the swap: a service could otherwise
-    ask without limit."""
+    """Yields an objection if too many documents were signed for the swap. Without this limit a
+    service could ask for signature after signature."""
     signed = {past.content for past in case.memory if past.key is not None}
     if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
         yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
@@ -116,8 +116,8 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """Yields an objection if an order, swap or payment signed earlier may still be executed:
-    together they would take twice what was confirmed."""
+    """Yields an objection if an order, swap or payment signed earlier may still be executed. Both
+    together would take twice the confirmed amount."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
@@ -130,8 +130,8 @@ def swap_is_paid_once(case: Case) -> Objections:
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """Yields an objection if an allowance is given after a swap or payment was signed. After a
-    signed order the provider may still need one."""
+    """Yields an objection if the payload gives an allowance after a swap or payment was signed.
+    After a signed order the provider may still need an allowance."""
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
@@ -143,8 +143,8 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Yields an objection if all signatures together can take more than was confirmed, or a
-    replacement more than the signature that it replaces."""
+    """Yields an objection if all signatures together can take more than was confirmed. A payload
+    that replaces an earlier one is accepted if it does not raise the total."""
     own = taking_of(case.claim, case.promise)
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))
@@ -163,8 +163,8 @@ def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
 
 
 def taken_in_all(case: Case) -> int:
-    """Returns the most of the token sold, in base units, that all earlier signatures and this
-    payload together can take."""
+    """Returns how much of the token sold all earlier signatures and this payload together can take
+    at most, in base units."""
     claim, promise = case.claim, case.promise
     own = taking_of(claim, promise)
     once = _once(claim, own, case.nonce)
@@ -173,7 +173,7 @@ def taken_in_all(case: Case) -> int:
 
 def _bound(case: Case) -> int:
     """Returns the most that all signatures together may take, in base units: the confirmed amount,
-    with 0.01 % added for orders' deposits."""
+    plus 0.01 % if the swap is paid by deposits."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
@@ -208,8 +208,8 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
 
 
 def _is_over(past: PastSignature, case: Case) -> bool:
-    """True if a document signed earlier has expired unused. A used permit is not over, because its
-    allowance remains."""
+    """True if a document signed earlier has expired without being used. A used permit is not over,
+    because its allowance remains."""
     taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False

@@ -30,8 +30,8 @@ class Log(Struct, frozen=True, gc=False, array_like=True):
 
 
 class MinedTransaction(Struct, frozen=True, array_like=True):
-    """An executed transaction; ``created`` is the address of the contract that it created, or
-    empty."""
+    """An executed transaction. ``created`` is the address of the contract that the transaction
+    created; it is empty if there is none."""
 
     raw: bytes
     hash: bytes
@@ -176,7 +176,7 @@ def data(octets: bytes) -> str:
 
 @lru_cache(maxsize=4_096)
 def address(octets: bytes) -> str | None:
-    """Returns the checksummed address of 20 bytes; None if ``octets`` is empty."""
+    """Returns 20 bytes as a checksummed address; None if ``octets`` is empty."""
     return to_checksum_address(octets) if octets else None
 
 

@@ -93,8 +93,8 @@ def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """Returns a gas limit for a bundle that suffices for the limits of all its operations, although
-    nested calls withhold 1/64 of the gas."""
+    """Returns a gas limit for a bundle. It suffices for the gas limits of all operations, although
+    every nested call withholds 1/64 of the gas."""
     promised = sum(
         operation.verification_gas_limit + operation.call_gas_limit for operation in operations
     )
@@ -103,8 +103,8 @@ def bundle_gas(operations: Sequence[UserOperation]) -> int:
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """Returns the gas that a bundle of this operation alone needs besides the operation's limits
-    for verification and calls."""
+    """Returns the gas that a bundle of only this operation needs in addition to the operation's
+    limits for verification and calls."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -136,9 +136,9 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Simulates a bundle and returns the errors of operations that would fail, by position. If the
-    EntryPoint refuses one, it and all later ones are returned. Raises Problem if the failure names
-    no operation."""
+    """Simulates a bundle. Returns the errors of the operations that would fail, by position in
+    ``operations``. If the EntryPoint refuses an operation, all later operations get the same error.
+    Raises Problem if the failure names no operation."""
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -269,8 +269,8 @@ class TakenOperations:
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """Stores an accepted operation in place of the one with the hash ``replaced``, if given.
-        Raises OSError, and then nothing has changed."""
+        """Stores an accepted operation. If ``replaced`` is given, removes the operation with that
+        hash. An OSError means that nothing has changed."""
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -288,7 +288,8 @@ class TakenOperations:
 
 class ChainBundler:
     """The bundler of one chain; ``account`` pays for its transactions. ``included`` is called with
-    the hash of each operation that got into a block; after a restart the call may be repeated."""
+    the hash of each operation that got into a block. After a restart it may be called again for the
+    same operation."""
 
     def __init__(
         self,
@@ -324,8 +325,8 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Accepts a signed operation and returns its hash; accepting it again does nothing more.
-        Raises Problem."""
+        """Accepts a signed operation and returns its hash. Accepting the same operation again only
+        returns the hash. Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -517,8 +518,8 @@ error messages, or its calls."""
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Returns the pre-verification, verification and call gas that an operation needs, by
-    simulation. ``overrides`` changes the state for it. Raises Problem."""
+    """Simulates an operation and returns the gas that it needs: pre-verification gas, verification
+    gas and call gas. ``overrides`` changes the state for the simulation. Raises Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
     operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)

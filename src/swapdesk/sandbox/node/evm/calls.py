@@ -165,16 +165,16 @@ class CallExecutor:
         return shown
 
     def state(self, block: Block, context: Block, overrides: Any) -> CallState:
-        """Returns a new state after ``block``, changed by ``overrides``. Calls in it see
-        ``context`` as their block."""
+        """Returns a new state: the state after ``block``, changed by ``overrides``. Contracts
+        called in it see ``context`` as the current block."""
         state = self._chain.state(CallState, context, block)
         state.limit(self._clock.monotonic, CALL_SECONDS)
         override_state(state, overrides)
         return state
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
-        """Executes a call in ``state``, which keeps its changes. Raises Problem if it cannot be
-        executed."""
+        """Executes a call. The call's changes stay in ``state``. Raises Problem if the call cannot
+        be executed."""
         needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(

@@ -149,8 +149,9 @@ class EvmChain:
         return self.blocks[-1]
 
     def mine(self, batch: Sequence[Candidate], beat: Beat) -> tuple[Mined, dict[bytes, str]]:
-        """Executes transactions of ``batch`` until the block is full. Returns the new block (an
-        empty list if nothing was executed) and the reasons of failed transactions, by hash."""
+        """Executes transactions of ``batch`` until the block is full. Returns a list with the new
+        block and its changes (empty if nothing was executed), and error messages by hash for the
+        transactions that cannot be executed."""
         block = next_block(self.terms, self.head, beat.timestamp)
         state = self.state(SandboxState, block, self.head)
         done: list[MinedTransaction] = []
@@ -339,8 +340,8 @@ _LOWEST_TIP_PART = 20
 
 
 def usual_tip(chain: EvmChain) -> int:
-    """Returns the priority fee to offer, in wei per gas: the 60th percentile of recent ones, and at
-    least a twentieth of the lowest base fee."""
+    """Returns the priority fee to offer, in wei per gas. It is the 60th percentile of recent
+    priority fees, but at least a twentieth of the chain's lowest base fee."""
     least = max(LEAST_TIP, chain.terms.lowest_base_fee // _LOWEST_TIP_PART)
     tips = sorted(tip for block in chain.blocks[-_LOOKED_AT:] for tip, _ in _tips(block))
     return max(least, tips[(len(tips) - 1) * _USUAL // 100]) if tips else least

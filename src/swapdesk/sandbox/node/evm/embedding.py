@@ -35,8 +35,8 @@ OPERATOR_WEI = 10**6 * 10**18
 
 
 def first_state(terms: ChainTerms, key: bytes) -> Genesis:
-    """Returns block 0 of a chain, given the ``sandbox.key``. If a release changes its content,
-    stored chains become unusable."""
+    """Returns block 0 of a chain. ``key`` is the sandbox's secret (``sandbox.key``). A release that
+    changes this block cannot use stored chains."""
     faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
     accounts = {
         faucet.address: Allocation(balance=FAUCET_WEI),
@@ -47,8 +47,8 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 
 class Embedding:
-    """The embedded EVM chains of one data directory; needs a running event loop. If there is a
-    ``market``, pool prices of used chains follow it. Raises ChainFileMismatch if the directory
+    """The embedded EVM chains of one data directory; needs a running event loop. If ``market`` is
+    given, the pool prices of chains in use follow it. Raises ChainFileMismatch if the directory
     holds other chains."""
 
     def __init__(
@@ -123,7 +123,7 @@ class Embedding:
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
         """Sends units of a token from the treasury, or coins from the faucet if ``token`` is None.
-        Returns ``{"hash"}`` at once. Raises Problem."""
+        Returns the transaction's hash, as ``{"hash"}``, at once. Raises Problem."""
         node = self.open()
         from swapdesk.sandbox.evm_world.keeper import give
 

@@ -63,8 +63,8 @@ class SandboxKey(Struct, frozen=True):
 
 
 def sandbox_key(key: bytes, name: str) -> SandboxKey:
-    """Returns the signing key of the account ``name`` in the sandbox with this ``sandbox.key``; the
-    same on every chain."""
+    """Returns the signing key of the account ``name``, the same on every chain. ``key`` is the
+    sandbox's secret (``sandbox.key``)."""
     purpose = f"evm account\0{name}\x000".encode()
     secret = hmac.new(key, purpose, hashlib.sha256).digest()
     public = PrivateKey(secret).public_key.format(compressed=False)
@@ -72,6 +72,6 @@ def sandbox_key(key: bytes, name: str) -> SandboxKey:
 
 
 def genesis_mark(key: bytes) -> bytes:
-    """Returns the 32 bytes in block 0 that differ between sandboxes, derived from the
-    ``sandbox.key``."""
+    """Returns the 32 bytes in block 0 that differ between sandboxes. ``key`` is the sandbox's
+    secret (``sandbox.key``)."""
     return hmac.new(key, b"evm genesis", hashlib.sha256).digest()

@@ -128,7 +128,7 @@ class Door:
 
 
 def _read(body: bytes) -> Any:
-    """Parses a JSON document. Raises ValueError, also if it is nested too deeply."""
+    """Parses a JSON document. Raises ValueError if it is malformed or nested too deeply."""
     if body.count(b"[") + body.count(b"{") > SHALLOW:
         decode_json(body, max_bytes=BODY_LIMIT)
     return json.loads(body, parse_constant=_no_number)

@@ -97,8 +97,9 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """An unsigned call, as for ``eth_call``, with py-evm's names for a type 2 transaction. An empty
-    ``to`` creates a contract. ``gas`` and ``nonce`` must be set before it is executed."""
+    """An unsigned call, as for ``eth_call``; its fields have py-evm's names for a type 2
+    transaction. An empty ``to`` creates a contract. ``gas`` and ``nonce`` must be set before the
+    call is executed."""
 
     type_id: ClassVar[int] = 2
     access_list: ClassVar[tuple[()]] = ()

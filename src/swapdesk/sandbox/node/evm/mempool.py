@@ -140,8 +140,8 @@ NonceOf = Callable[[bytes], int]
 
 
 class Mempool:
-    """The waiting transactions of one chain, for the event loop only. Nonces and balances are those
-    after the newest published block."""
+    """The waiting transactions of one chain. Use it only on the event loop. Nonces and balances
+    that its methods take are those after the newest published block."""
 
     def __init__(self) -> None:
         self._by_sender: dict[bytes, dict[int, Candidate]] = {}
@@ -154,8 +154,8 @@ class Mempool:
         return self._by_hash.get(transaction_hash)
 
     def add(self, candidate: Candidate, nonce: int, balance: int) -> None:
-        """Adds a transaction, given its sender's nonce and balance after the newest block. Raises
-        Problem with geth's message, and then nothing changed."""
+        """Adds a transaction, given its sender's nonce and balance after the newest block. A
+        Problem, with geth's message, means that nothing was added."""
         if candidate.hash in self._by_hash:
             raise Problem("already known")
         if candidate.nonce < nonce:
@@ -181,8 +181,8 @@ class Mempool:
                 self._remove(candidate)
 
     def outdated(self, senders: Iterable[bytes], nonce_of: NonceOf) -> None:
-        """Removes waiting transactions of ``senders`` whose nonce was used in a block. ``nonce_of``
-        returns an account's next nonce."""
+        """Removes the waiting transactions of ``senders`` with a nonce that a block has already
+        used. ``nonce_of`` returns an account's next nonce."""
         for sender in senders:
             nonce = nonce_of(sender)
             for candidate in list(self._by_sender.get(sender, {}).values()):
@@ -190,8 +190,8 @@ class Mempool:
                     self._remove(candidate)
 
     def next_nonce(self, sender: bytes, nonce: int) -> int:
-        """Returns the first nonce from ``nonce`` on that no waiting transaction of the sender
-        uses."""
+        """Returns the lowest nonce, starting at ``nonce``, that no waiting transaction of the
+        sender uses."""
         held = self._by_sender.get(sender, {})
         while nonce in held:
             nonce += 1

@@ -40,8 +40,9 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """Returns a false receipt: a mined transaction gets the opposite status, a waiting one seems
-    successful in block ``head``. None if there is neither."""
+    """Returns a false receipt. A mined transaction, given by ``receipt``, gets the opposite status.
+    A ``waiting`` transaction seems to have succeeded in block ``head``. Returns None if both are
+    None."""
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
@@ -53,8 +54,8 @@ def forged_receipt(
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """Returns the block number of a tag or hex number. ``finalized`` means as many confirmations as
-    exchanges wait for, ``safe`` half as many. Raises Problem."""
+    """Returns the number of the block that a tag or hex number means. The block ``finalized`` has
+    as many confirmations as exchanges wait for, ``safe`` half as many. Raises Problem."""
     head = chain.head.number
     deep = chain.terms.confirmations - 1
     tags = {

@@ -58,8 +58,8 @@ def _in(thread: Executor, work: Callable[..., T], *values: Any) -> Awaitable[T]:
 
 
 class LiveChain:
-    """A chain with its waiting transactions, for the event loop only. Every new block sets the
-    event ``changed`` and puts a new event in its place."""
+    """A chain with its waiting transactions. Use it only on the event loop. Every new block sets
+    the event ``changed`` and replaces it with a new event."""
 
     def __init__(
         self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
@@ -102,9 +102,9 @@ class LiveChain:
         return self.pool.ready(self.nonce_of, self.next_base_fee, GAS_LIMIT)
 
     def submit(self, raw: bytes, *, awaited: bool = True, faulty: bool = True) -> bytes:
-        """Adds a signed transaction to those waiting; returns its hash. Raises Problem. Set
-        ``awaited`` to False if nobody waits for confirmations: then no empty blocks follow, and no
-        fault applies. Set ``faulty`` to False only to exempt it from faults."""
+        """Adds a signed transaction to the waiting ones and returns its hash. Raises Problem. If
+        ``awaited`` is False, nobody waits for confirmations: no empty blocks follow, and no fault
+        applies. If ``faulty`` is False, no fault applies."""
         candidate = read_candidate(raw, self.terms, awaited=awaited)
         if self.chain.find(candidate.hash) is not None:
             raise Problem("already known")
@@ -248,7 +248,7 @@ class ChainAccount:
         gas: int | None = None,
     ) -> bytes:
         """Signs a transaction with the account's next nonce. The gas limit is estimated if ``gas``
-        is None. Raises Problem, also if the transaction would revert."""
+        is None. Raises Problem, for example if the transaction would revert."""
         chain = self._chain
         if gas is None:
             request = CallRequest(sender=self.address, to=to, value=value, data=payload)
@@ -268,7 +268,8 @@ class ChainAccount:
         )
 
     def next_nonce(self) -> int:
-        """Returns the account's first nonce that no transaction uses, in a block or waiting."""
+        """Returns the account's first nonce that is not used by any transaction, waiting or in a
+        block."""
         used = self._chain.nonce_of(self.address)
         return self._chain.pool.next_nonce(self.address, used)
 
@@ -281,16 +282,16 @@ class ChainAccount:
         gas: int | None = None,
         awaited: bool = True,
     ) -> bytes:
-        """Signs and submits a transaction and returns its hash at once. Raises Problem, and then
-        nothing was sent. ``awaited`` means the same as in LiveChain.submit."""
+        """Signs and submits a transaction and returns its hash at once. A Problem means that
+        nothing was sent. For ``awaited``, see ``LiveChain.submit``."""
         async with self._turn:
             raw = await self.sign(to, value=value, payload=payload, gas=gas)
             return self._chain.submit(raw, awaited=awaited)
 
 
 class EvmNode:
-    """The EVM chains in a directory, by short name; missing ones are created. Needs a running event
-    loop. Raises ChainFileMismatch, LogDamaged, OSError."""
+    """The EVM chains in a directory, by short name. Chains that are missing there are created.
+    Needs a running event loop. Raises ChainFileMismatch, LogDamaged, OSError."""
 
     def __init__(
         self,
@@ -331,8 +332,8 @@ class EvmNode:
         await asyncio.gather(*(chain.close() for chain in self.chains.values()))
 
     def account(self, chain: str, name: str) -> ChainAccount:
-        """Returns the sandbox's account on a chain, always the same object, so that its
-        transactions keep their sequence. Raises KeyError for an unknown chain."""
+        """Returns the sandbox's account ``name`` on a chain. It is always the same object, so that
+        the account's transactions keep their sequence. Raises KeyError for an unknown chain."""
         account = self._accounts.get((chain, name))
         if account is None:
             account = ChainAccount(self.chains[chain], sandbox_key(self._key, name))

@@ -56,8 +56,8 @@ def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
 
 
 def next_root(root: bytes, changes: Changes) -> bytes:
-    """Returns the digest of the state after a block, from the digest before it and the changes;
-    unchanged without changes."""
+    """Returns the digest of the state after a block. It is computed from the digest before the
+    block and from the block's changes; without changes it stays the same."""
     if not changes:
         return root
     parts = [root]
@@ -115,8 +115,8 @@ class AccountsAt:
 
 
 class ChangingAccounts(AccountsAt):
-    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. Nothing uses
-    ``state_root``."""
+    """Accounts that transactions change, with the methods of py-evm's ``AccountDB``. The value of
+    ``state_root`` is never used."""
 
     def __init__(self, before: AccountsAt, state_root: bytes) -> None:
         super().__init__(before._history, before._number)
@@ -143,8 +143,7 @@ class ChangingAccounts(AccountsAt):
         self._change(slot_key(address, slot), packed(value))
 
     def delete_storage(self, address: bytes) -> None:
-        """Sets all storage of an account to 0. An account without code can only have storage that
-        was set in this block."""
+        """Sets all storage of an account to 0."""
         stored = self._history.slots_of(address) if self.get_code(address) else []
         for key in {*stored, *self.changes}:
             if key[:_ADDRESS] == address and len(key) > _ADDRESS + 1:
@@ -223,7 +222,7 @@ class ChangingAccounts(AccountsAt):
         self._before, self._warm, self._undo, self._places = {}, {}, [], {}
 
     def net_changes(self) -> Changes:
-        """Returns the values that the block changed, without those changed back."""
+        """Returns the new values by key. A value that the block changed back is left out."""
         before = super().value
         return {key: value for key, value in self.changes.items() if before(key) != value}
 
@@ -262,8 +261,8 @@ class BoundedComputation(PragueComputation):
 
 
 class AdmittedExecutor(PragueTransactionExecutor):
-    """Executes transactions from the pool. Their form and signature were checked; their balance and
-    nonce are checked here."""
+    """Executes transactions from the pool. Their form and signature are already checked; the nonce
+    and the sender's balance are checked here."""
 
     def validate_transaction(self, transaction: Any) -> None:
         self.vm_state.validate_transaction(transaction)

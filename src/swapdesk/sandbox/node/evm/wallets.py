@@ -45,8 +45,9 @@ CoinPayment = tuple[int, str, str, int]
 def inner_payments(
     to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
 ) -> Iterator[CoinPayment]:
-    """Yields the coin payments by successful UserOperations in a transaction to the EntryPoint.
-    ``code_at`` returns the code at an address."""
+    """Yields the coin payments that successful UserOperations made in a transaction to the
+    EntryPoint; ``to``, ``data`` and ``logs`` are the transaction's. ``code_at`` returns the code at
+    an address."""
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)

@@ -148,8 +148,9 @@ class SolanaChain:
     def refusal(
         self, transaction: VersionedTransaction, *, any_blockhash: bool = False
     ) -> TransactionOutcome | None:
-        """Returns the reason why a transaction must not be executed now, for example because it was
-        already; None if it may be. ``any_blockhash`` skips the check of its blockhash."""
+        """Returns why a transaction must not be executed now, for example because it was executed
+        before; None if it may be executed. If ``any_blockhash`` is True, its blockhash is not
+        checked."""
         message = transaction.message
         if not any_blockhash and not self.blocks.is_good(bytes(message.recent_blockhash)):
             return TransactionOutcome(EXPIRED)
@@ -158,8 +159,9 @@ class SolanaChain:
         return None
 
     def execute(self, transaction: VersionedTransaction) -> TransactionOutcome:
-        """Executes a transaction at most once; the result is durable on return. There is no effect
-        if it is unsigned or cannot pay its fee, or if OSError is raised."""
+        """Executes a transaction at most once; the result is durable on return. A transaction that
+        is refused, unsigned or unable to pay its fee changes nothing. An OSError means that nothing
+        changed."""
         refused = self.refusal(transaction)
         if refused is not None:
             return refused
@@ -207,8 +209,9 @@ class SolanaChain:
         return self._mined[low:high]
 
     def naming(self, address: Pubkey, before: bytes | None, until: bytes | None) -> Iterable[Mined]:
-        """Returns the transactions that name an address, newest first, older than the signature
-        ``before`` and newer than ``until``. None or an unknown signature sets no limit."""
+        """Returns the transactions that name an address, newest first. Only transactions older than
+        the signature ``before`` and newer than ``until`` are included; None or an unknown signature
+        sets no limit."""
         high = len(self._mined) if before is None else self._places.get(before, len(self._mined))
         low = -1 if until is None else self._places.get(until, -1)
         places = self._naming.get(address, ())

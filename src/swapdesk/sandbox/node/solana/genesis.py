@@ -38,8 +38,8 @@ NATIVE_MINT = "So11111111111111111111111111111111111111112"
 
 
 class FirstMint(Struct, frozen=True):
-    """A mint that exists from the beginning, with the units that the maker holds and those of the
-    exchanges' wallets by name."""
+    """A mint that exists from the beginning. The maker holds ``held`` units of its tokens;
+    ``reserves`` are the names of exchanges' wallets with the units that each holds."""
 
     address: str
     decimals: int

@@ -126,8 +126,8 @@ class SolanaMachine:
         return TransactionOutcome(None, result, before, after)
 
     def simulate(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
-        """Executes a transaction at the moment ``at`` without keeping its changes. It may be
-        unsigned."""
+        """Executes a transaction at the moment ``at`` and discards the changes. The transaction may
+        be unsigned."""
         keys = transaction.message.account_keys
         before = tuple(map(self.get, keys))
         self._vm.with_sigverify(False)
@@ -185,7 +185,8 @@ _PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
 
 
 def read_token_account(account: Account | None) -> TokenAccount | None:
-    """Returns the decoded token account; None if there is no initialized one."""
+    """Returns the decoded token account; None if ``account`` is not an initialized token
+    account."""
     data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
     return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
 

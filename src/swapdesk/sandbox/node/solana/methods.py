@@ -238,8 +238,8 @@ MOST_WRITTEN = 128
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Returns a fee for each recent block: the lowest price paid in it, or paid there for writing
-    an account in ``asked``, whichever is higher."""
+    """Returns a fee for each recent block. It is the lowest price paid in the block, or the lowest
+    price paid there for writing an account that ``asked`` names, whichever is higher."""
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)

@@ -37,8 +37,9 @@ class DexRefused(Exception):
 
 
 class DexQuestion(Struct, frozen=True):
-    """A question for the price of a swap; ``amount`` is in smallest units of ``token_in``.
-    ``slippage`` is percent; None leaves it to the venue. Unknown addresses are None."""
+    """A question for the price of a swap. ``amount`` is in smallest units of ``token_in``.
+    ``slippage`` is in percent; None leaves the choice to the venue. ``sender`` and ``receiver`` are
+    None if unknown."""
 
     token_in: Token
     token_out: Token
@@ -50,8 +51,8 @@ class DexQuestion(Struct, frozen=True):
 
 class Plan(Struct, frozen=True):
     """What a venue promised with a quote, in smallest units. ``least`` is ``out`` minus the
-    slippage; the receiver gets no less. ``fee`` is kept from the sold token; ``value`` is the
-    transaction's wei. ``path`` lists token contracts, for a coin the wrapped coin's."""
+    slippage; the receiver gets no less. ``fee`` is deducted from the token sold; ``value`` is the
+    transaction's wei. ``path`` lists token contracts; coins appear as wrapped tokens."""
 
     amount: int
     out: int
@@ -135,8 +136,8 @@ class AgreedSwap(Struct, frozen=True):
 
 
 class SwapToPrepare(AgreedSwap, frozen=True):
-    """The swap of a create request, for the venue to prepare. It checks the owner's
-    ``signatures``."""
+    """The swap of a create request, for a venue to prepare. The venue checks ``signatures``, which
+    the owner made."""
 
     signatures: Sequence[GivenSignature]
 
@@ -151,7 +152,7 @@ class PreparedSwap(Struct, frozen=True):
 
 
 class RouteExecution(AgreedSwap, frozen=True):
-    """An order's swap as far as it is known. ``hash`` is None until a transaction is confirmed. A
+    """The known state of an order's swap. ``hash`` is None until a transaction is confirmed. A
     venue that settles the swap itself may do so only if ``confirmed`` is True."""
 
     notes: Mapping[str, str]
@@ -166,7 +167,8 @@ class Progress(Struct, frozen=True):
 
 
 class DexVenue(Protocol):
-    """An on-chain venue. Methods that ask a chain raise NodeError if it gives no valid answer."""
+    """An on-chain venue. Methods that ask a chain raise NodeError if the chain gives no valid
+    answer."""
 
     @property
     def provider(self) -> SwapProvider: ...

@@ -80,9 +80,9 @@ SLOT_SECONDS = Decimal("0.4")
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
 ) -> tuple[int, Decimal] | None:
-    """Returns what the maker pays, in smallest units, and the share of value lost by the swap's
-    size. None if that is nothing or the swap exceeds MOST_USD. Prices are dollars per whole
-    token."""
+    """Returns the amount that the maker pays, in smallest units, and the share of value lost by the
+    swap's size. Returns None if the amount is 0 or the swap exceeds MOST_USD. Prices are dollars
+    per whole token."""
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
         return None
@@ -284,7 +284,8 @@ class Half(Struct, frozen=True):
 
 def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
     """Returns the swap's transaction, signed only by the maker, whose signing key is made from
-    ``seed``. Raises ValueError if it is too large or the maker would swap with itself."""
+    ``seed``. Raises ValueError if the transaction is too large or the maker would swap with
+    itself."""
     maker = Keypair.from_seed(seed)
     owner = Pubkey.from_string(half.owner)
     if owner == maker.pubkey():

@@ -50,7 +50,8 @@ def permit_document(
 
 
 class IntentOrder(Struct, frozen=True):
-    """An order for the settlement contract, which is filled as a whole or not at all."""
+    """An order for the settlement contract. The contract fills an order as a whole or not at
+    all."""
 
     owner: str
     sell: str
@@ -124,8 +125,8 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
 
 
 def read_signature(text: str) -> DocumentSignature | None:
-    """Splits a signature of 65 bytes, in 0x-hex, into its parts. None for a form that contracts
-    reject; ``v`` may be 0, 1, 27 or 28, and ``s`` must be in the lower half."""
+    """Returns the parts of a 65-byte signature in 0x-hex. Returns None for a form that contracts
+    reject: ``v`` may be 0, 1, 27 or 28, and ``s`` must be in the lower half."""
     if len(text) != 132:
         return None
     raw = bytes.fromhex(text[2:])
@@ -179,8 +180,9 @@ _USUAL_VERSION = "1"
 async def find_domain(
     reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
 ) -> Domain | None:
-    """Returns the EIP-712 domain for signed permissions; None if the token does not support the
-    method ``needed``, or if its domain hash does not fit. Raises NodeError."""
+    """Returns the EIP-712 domain of a token for signed permissions. Returns None if the token does
+    not support the method ``needed``, called with ``arguments``, or states another domain hash.
+    Raises NodeError."""
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),
@@ -207,8 +209,8 @@ class Permits:
         self._domains: dict[str, Domain | None] = {}
 
     async def domain(self, token: str) -> Domain | None:
-        """Returns the EIP-712 domain of the token's permits. None if the token takes none, or if
-        the domain hash that it states is another."""
+        """Returns the EIP-712 domain of the token's permits. Returns None if the token takes no
+        permits, or if it states another domain hash."""
         if token not in self._domains:
             self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
         return self._domains[token]
@@ -246,8 +248,8 @@ def requirement(
     total: int = 1,
     metadata: dict[str, Any] | None = None,
 ) -> SignatureRequirement:
-    """Returns the request for the owner's signature of a document, which is number ``step``, from
-    0, of ``total``."""
+    """Returns the request for the owner's signature of a document. ``step`` is the document's
+    number, from 0, among ``total`` documents to sign."""
     return SignatureRequirement(
         data=document,
         type=SignatureType.SINGLE if total == 1 else SignatureType.CHAINED,

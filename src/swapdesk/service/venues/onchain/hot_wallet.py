@@ -81,8 +81,8 @@ class HotWallet:
 
 
 class Spender(Struct, frozen=True):
-    """The contract of a venue that takes the sold token, the first of the deal's path. Methods
-    raise NodeError."""
+    """The contract of a venue that takes the token sold. This token is the first in the path of the
+    deal's plan. Methods raise NodeError."""
 
     address: str
 
@@ -92,7 +92,8 @@ class Spender(Struct, frozen=True):
 
     async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
         """Returns the approvals to send, in sequence, for exactly the deal's amount; empty if the
-        allowance is large enough. For some tokens, the first one sets the allowance to zero."""
+        allowance is large enough. For some tokens, the first approval sets the allowance to
+        zero."""
         token, amount = deal.plan.path[0], deal.plan.amount
         allowed = await reader.allowance(token, owner, self.address)
         if allowed >= amount:
@@ -110,8 +111,9 @@ class Spender(Struct, frozen=True):
 
 
 class OwnTransaction(Struct, frozen=True):
-    """A transaction that the service sent. ``receipt`` is None until a block has it. It is final
-    once ``deep``, the number of its confirmations, reaches ``needed``."""
+    """A transaction that the service sent. ``receipt`` is None until a block contains the
+    transaction. The transaction is final once ``deep``, the number of its confirmations, reaches
+    ``needed``."""
 
     receipt: TransactionReceipt | None
     deep: int
@@ -123,8 +125,8 @@ class OwnTransaction(Struct, frozen=True):
 
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
-    """Returns the state of a sent transaction. None if it failed or the chain does not know it;
-    then another must be sent. Raises NodeError."""
+    """Returns the state of a sent transaction. Returns None if it failed or the chain does not know
+    it; another transaction must then be sent. Raises NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:

@@ -54,8 +54,8 @@ from swapdesk.wire.orders import LegStatus
 
 
 class SignedOrder(Struct, frozen=True):
-    """An order with its signatures, for the solver. If ``by_permit2`` is True, ``signature`` is
-    that of a Permit2 transfer containing the order, otherwise that of the order."""
+    """An order with its signatures, for the solver. If ``by_permit2`` is True, ``signature`` signs
+    a Permit2 transfer that contains the order, otherwise the order itself."""
 
     order: IntentOrder
     signature: DocumentSignature
@@ -294,8 +294,8 @@ class Isthmus(PoolsVenue):
     async def _settled(
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
-        """Returns the report of an order's settlement, FINISHED once final. None if the transaction
-        failed or is unknown."""
+        """Returns a report on an order's settlement; the status is FINISHED once the settlement is
+        final. Returns None if the transaction failed or is unknown."""
         sent = await looked_up(reader, transaction)
         if sent is None:
             return None

@@ -56,8 +56,8 @@ None if unknown."""
 
 
 class Meridian(Unsigned):
-    """The portal as an on-chain venue. ``assets`` names, by chain, the asset of each token
-    contract. The relayer holds all these tokens."""
+    """The portal as an on-chain venue. ``assets`` maps, for each chain, token contracts to names of
+    assets. The relayer holds all these tokens."""
 
     def __init__(
         self,
@@ -134,8 +134,8 @@ class Meridian(Unsigned):
         return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def _cannot_pay(self, token_out: Token, out: int) -> bool:
-        """Returns whether the relayer lacks tokens for a payout. Check before preparing a swap,
-        which locks the sold tokens."""
+        """Returns whether the relayer lacks tokens for a payout. Must be checked before a swap is
+        prepared, because the swap locks the sold tokens."""
         reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
         asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
         (held,) = await reader.numbers([asked])

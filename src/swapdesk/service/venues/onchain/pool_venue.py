@@ -66,7 +66,7 @@ MOST_HOPS = 3
 
 class PricedPath(Struct, frozen=True):
     """A path of token contracts through pools. ``paid`` is its output in smallest units; ``impact``
-    is the share lost by the swap's size."""
+    is the share of the price lost by the swap's size."""
 
     tokens: tuple[str, ...]
     paid: int
@@ -102,8 +102,8 @@ class Paths:
         return next(self.between(start, end), None) is not None
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
-        """Returns the path that pays most for ``amount`` now, the shorter one if two pay the same;
-        None if none pays anything."""
+        """Returns the path that pays most for ``amount`` now; if two paths pay the same, the
+        shorter. Returns None if no path pays anything."""
         best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
@@ -155,8 +155,8 @@ class Pools:
         return self._readers[deal.token_in.chain_data.short_name]
 
     async def priced(self, question: DexQuestion, gas: int, gas_a_hop: int) -> DexPrice | None:
-        """Prices a swap along the best path; None if no path pays anything. The swap needs ``gas``,
-        and ``gas_a_hop`` for each pool."""
+        """Prices a swap along the best path; None if no path pays anything. The swap needs the gas
+        ``gas``, plus ``gas_a_hop`` for each pool."""
         view, path = await self.best(question.token_in, question.token_out, question.amount)
         if path is None:
             return None
@@ -208,7 +208,7 @@ async def tried(
     reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
     """Returns the transaction for the wallet, after a successful simulation. Raises DexRefused with
-    the contract's reason if it reverts."""
+    the contract's reason if the simulation reverts."""
     try:
         gas = await reader.client.estimate(call)
     except EvmRefused as refused:
@@ -232,9 +232,9 @@ async def tried(
 async def watched(
     reader: OnchainReader, execution: RouteExecution
 ) -> tuple[LegReport, TransactionReceipt | None]:
-    """Returns a report on the confirmed transaction, with its receipt once the report is FINISHED
-    (None before). FINISHED takes the chain's confirmations. An unknown transaction becomes FAILED
-    when it can no longer be executed."""
+    """Returns a report on the confirmed transaction, and its receipt once the report is FINISHED
+    (None before). FINISHED requires the chain's number of confirmations. An unknown transaction
+    becomes FAILED when it can no longer be executed."""
     if execution.hash is None:
         return LegReport(LegStatus.WAITING), None
     receipt = await reader.client.receipt(execution.hash)
@@ -296,9 +296,9 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
 
 
 class PoolsVenue:
-    """Base class of venues that trade at the prices of ``pools``; by default only tokens with
-    contracts, no coins. ``contract`` takes the tokens on every chain. ``permits`` knows, by chain,
-    which tokens accept permits."""
+    """Base class of venues that trade at the prices of ``pools``. By default they trade only tokens
+    with contracts, no coins. ``contract`` takes the tokens on every chain. ``permits`` knows, by
+    chain, which tokens accept permits."""
 
     def __init__(
         self, provider: SwapProvider, contract: str, pools: Pools, permits: Mapping[str, Permits]

@@ -47,8 +47,8 @@ def pays_along(amount: int, hops: Iterable[Hop]) -> int:
 
 
 def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
-    """Returns the share (0 to 1) by which this price is worse than that of a tiny swap. Pool fees
-    do not count."""
+    """Returns the share (0 to 1) by which the price of this swap is worse than the price of a tiny
+    swap. Pool fees do not count."""
     spot = Decimal(amount)
     for hop in hops:
         spot = ROUGH.divide(ROUGH.multiply(spot, Decimal(hop.reserve_out)), Decimal(hop.reserve_in))
@@ -100,8 +100,8 @@ class ChainView(Struct, frozen=True):
     reserves: Mapping[str, tuple[int, int]]
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
-        """Returns a pool as used by a swap that sells ``token_in``; None if it is empty or could
-        not be read."""
+        """Returns a pool as used by a swap that sells ``token_in``; None if the pool is empty or
+        could not be read."""
         reserves = self.reserves.get(pool.address)
         if reserves is None or 0 in reserves:
             return None
@@ -129,8 +129,8 @@ class OnchainReader:
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
-        """Returns the state at the newest block, which may be FRESH_SECONDS old. Concurrent callers
-        share a read."""
+        """Returns the state at the newest block, which may be up to FRESH_SECONDS old. Concurrent
+        callers share a read."""
         if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
         return await asyncio.shield(self._looking.begin(self._look))
@@ -172,8 +172,8 @@ class OnchainReader:
     async def aggregate(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[bytes | None]:
-        """Returns the answers to several contract calls, sent as one; None for a revert. A call is
-        (contract, method, arguments)."""
+        """Returns the answers to several contract calls, sent as one request; None for a call that
+        reverts. A call is (contract, method, arguments)."""
         if not calls:
             return []
         from eth_abi.abi import decode
@@ -192,8 +192,8 @@ class OnchainReader:
     async def numbers(
         self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
     ) -> list[int | None]:
-        """Returns the answers to several contract calls as numbers; None for a revert or a short
-        answer."""
+        """Returns the answers to several contract calls as numbers; None for a call that reverts or
+        whose answer is too short."""
         return [
             None if answer is None or len(answer) < 32 else _number(answer, 0)
             for answer in await self.aggregate(calls)
