@@ -227,7 +227,7 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """Returns the outcome of a transaction signed as a single step. If it had no effect, the
+        """Returns the outcome of an action that is this one transaction. If it had no effect, the
         outcome has ``code`` and the message ``in_vain``. While the result is unknown, ``meanwhile``
         says where the money is."""
         transaction = self.transaction

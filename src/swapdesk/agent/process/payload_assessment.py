@@ -536,8 +536,8 @@ async def read_solana_facts(
 def _blocks_left(
     payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
 ) -> int | None:
-    """Returns for how many more blocks the transaction's blockhash is valid, 0 if ``good`` is
-    False; None if unknown. Too high a result costs no money."""
+    """Returns for how many more blocks the transaction's blockhash is valid; None if unknown.
+    ``good`` is False if the node says that the blockhash has expired; the result is then 0."""
     if not good:
         return 0
     if blockhash == newest.blockhash:

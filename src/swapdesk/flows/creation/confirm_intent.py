@@ -148,8 +148,8 @@ class CreateChecks:
 
     def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
         """Returns addresses of the wallet's accounts by lower-case name: the accounts that can
-        receive the token bought or, if ``refund`` is True, the token sold. Names in the address
-        book are left out."""
+        receive the token bought or, if ``refund`` is True, the token sold. An account whose name
+        also stands in the address book is left out."""
         check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():

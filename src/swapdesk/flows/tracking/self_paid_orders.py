@@ -167,9 +167,9 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Returns the payment of a DEX swap that the service has not seen. None if its transaction may
-    have been sent, or if the venue executes it (``settles``). ``acts`` are its journaled
-    operations. ``closed`` means that the service stopped waiting."""
+    """Returns how the payment of a DEX swap stands while the service has not seen the payment. None
+    if the swap's transaction may have been sent, or if the venue sends it (``settles``). ``acts``
+    are the swap's journaled operations. ``closed`` is True if the service stopped waiting."""
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
     failure: SwapFailure = "not-signed"

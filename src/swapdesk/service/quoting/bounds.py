@@ -194,8 +194,8 @@ class KeptSearches(Generic[Key, Found]):
 
 
 class PrivateBounds:
-    """Finds the bounds of the amounts that a pair's private routes take, if no filters are set.
-    ``terms`` are floating or fixed."""
+    """Finds the smallest and the largest amount that a pair's private routes take, without filters.
+    ``terms`` says whether the routes have floating or fixed rates."""
 
     def __init__(
         self,
