@@ -97,9 +97,6 @@ class Tracker:
         """Ids of the orders with a ``trouble``, a problem that the user may mark as dealt with."""
         self._unpaid: set[str] = set()
         """Ids of the orders that were confirmed at this desk and wait for their deposit."""
-        self._unclaimed: dict[str, datetime] = {}
-        """By the id of each new order that was loaded as foreign, the time at which it was loaded.
-        Another desk or command of this home may have created it and not have journaled it yet."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
         """When the service first said that it did not know an order, by its id."""
@@ -401,16 +398,15 @@ class Tracker:
         """Returns the ids of orders of this home that are loaded as foreign, because the stream
         reported them before the journal had them."""
         since = self._clock.now() - _NEW
-        while self._unclaimed and next(iter(self._unclaimed.values())) < since:
-            del self._unclaimed[next(iter(self._unclaimed))]
-        if not self._unclaimed:
-            return ()
-        made = self._journal.orders.made_here(self._unclaimed)
-        return [
+        unclaimed = [
             tracked.service_id
-            for tracked in (self._known[name] for name in made)
-            if tracked.intent is None and not tracked.in_batch
+            for tracked in self.running()
+            if tracked.intent is None
+            and not tracked.in_batch
+            and tracked.order.created is not None
+            and tracked.order.created >= since
         ]
+        return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
         away = told_by_journal(self._journal.orders.away, None)
@@ -437,8 +433,6 @@ class Tracker:
 
     def _put(self, tracked: TrackedOrder) -> None:
         service_id = tracked.service_id
-        if service_id not in self._known:
-            self._meet(tracked)
         self._known[service_id] = tracked
         stands = group_of(tracked)
         for names, belongs in (
@@ -452,12 +446,6 @@ class Tracker:
                 names.discard(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
-
-    def _meet(self, tracked: TrackedOrder) -> None:
-        created, now = tracked.order.created, self._clock.now()
-        recent = created is None or created >= now - _NEW
-        if recent and tracked.intent is None and not tracked.in_batch:
-            self._unclaimed[tracked.service_id] = now
 
     def _apply(self, order: Order, source: Source) -> None:
         service_id = order.service_id
