@@ -22,8 +22,12 @@ def each_row(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """As ``pytest.mark.parametrize``; ``ids`` says how a value is told."""
     columns = names.replace(",", " ").split() if isinstance(names, str) else names
+    given = list(rows)
+    # Without this an empty table would pass, and a mark would be lost.
+    if not given or any(getattr(row, "marks", ()) for row in given):
+        raise ValueError(f"rows of {names}: there are none, or one has a mark")
     # A row of several values may be a ``pytest.param``.
-    table = [getattr(row, "values", row) if len(columns) > 1 else (row,) for row in rows]
+    table = [getattr(row, "values", row) if len(columns) > 1 else (row,) for row in given]
 
     @contextmanager
     def trying(row: Sequence[Any], failed: list[BaseException]) -> Iterator[dict[str, Any]]:
